@@ -1,0 +1,75 @@
+/**
+ * @file ct_check.h
+ * The gradient check: three independent answers, compared. It returns a report and prints nothing.
+ */
+#ifndef CT_CHECK_H
+#define CT_CHECK_H
+
+#include "autodiff/ct_tape.h"
+
+CT_BEGIN_DECLS
+
+/**
+ * The function under check: records a computation on @p tape from @p n inputs and returns its
+ * result, of any shape. It must record the same computation each time it is called, for inputs of
+ * any differentiable scalar type (so constants are made with the dtype of the inputs).
+ */
+typedef ct_var ct_check_fn(void *context, ct_tape *tape, size_t n, const ct_var *inputs);
+
+struct ct_check_options {
+    size_t size;       /**< sizeof of this struct as the caller knows it */
+    double rtol;       /**< relative tolerance between answers (default 1e-6) */
+    double atol;       /**< absolute tolerance (default 1e-8) */
+    size_t max_items;  /**< items checked per input; more are drawn by seed (default 256) */
+    uint64_t seed;     /**< of the random cotangent and of the choice of items */
+    bool second_order; /**< also check the gradient of <gradient, v> (default false) */
+};
+CT_API struct ct_check_options ct_check_options_init(void);
+
+enum ct_verdict {
+    CT_CHECK_PASS,
+    CT_CHECK_KINK, /**< one-sided differences disagree: the point is not differentiable; where it is,
+                        the answers agree */
+    CT_CHECK_FAIL
+};
+
+/** The verdict and the worst disagreement found. Errors are relative to the larger of the two answers
+ *  plus atol / rtol, so that an error of rtol is the largest that is accepted. */
+struct ct_check_report {
+    enum ct_verdict verdict;
+    size_t checked; /**< items of the gradient compared */
+    size_t kinks;   /**< items left out because they are kinks (twice where also at second order) */
+    double worst_tape_dual; /**< largest relative error of tape against dual */
+    double worst_tape_diff; /**< of tape against differences */
+    double worst_dual_diff;
+    double worst_second;    /**< of second order, between any two of the three */
+    size_t input, item;     /**< where the worst stands; items count in row-major order */
+    double tape, dual, difference, difference_error; /**< the answers there */
+    /** After CT_CHECK_FAIL, the first node of the function's tape whose own rule fails the check on
+     *  the values that it met there; SIZE_MAX when each is right by itself. */
+    size_t node;
+    char message[256]; /**< one sentence, in the user's terms */
+};
+
+/**
+ * Checks d <u, f(inputs)> / d inputs for a random cotangent u (ones for a rank-0 result):
+ * reverse mode on the tape, forward mode by dual numbers pushed through the same recording, and
+ * five-point central differences with a chosen step and an error estimate. f32 inputs are checked
+ * in f64. Inputs may have any strides; those of integer or bool type are passed on unchecked.
+ * A value or derivative that is not finite is a failure, even where all answers agree on it. Second
+ * order asks the same of <g, v>, g the recorded gradient and v random: tape over tape, dual numbers
+ * through the reverse pass, and differences of the gradient.
+ *
+ * @return CT_OK when the check could be carried out, whatever the verdict; the failure otherwise.
+ */
+CT_API ct_status ct_check_gradient(ct_check_fn *fn, void *context, size_t n,
+                                   const ct_tensor *const *inputs,
+                                   const struct ct_check_options *options,
+                                   struct ct_check_report *report);
+
+/** Checks one row of the op table on samples from its domains (or its record's samples). */
+CT_API ct_status ct_check_op(enum ct_op op, const struct ct_check_options *options,
+                             struct ct_check_report *report);
+
+CT_END_DECLS
+#endif

@@ -1,0 +1,136 @@
+/**
+ * @file ct_tape.h
+ * The tape: recording executes.
+ *
+ * A tape records named ops on variables and computes their values at once, so that a value can be
+ * looked at and branched on. A variable is a small struct passed by value; the tape owns every
+ * intermediate tensor, so expressions nest and nothing leaks.
+ *
+ * Errors: the first error sticks to the tape with the op, the node number and the operand shapes;
+ * later calls do nothing and return a null variable. Check ct_tape_status() once, at the end.
+ *
+ * Threads: a tape belongs to one thread at a time; different threads use different tapes freely.
+ */
+#ifndef CT_TAPE_H
+#define CT_TAPE_H
+
+#include "tensor/ct_tensor.h"
+
+CT_BEGIN_DECLS
+
+typedef struct ct_tape ct_tape;
+
+/** A variable of a tape. A copy is the same variable; one from before a rewind is stale. */
+typedef struct ct_var {
+    ct_tape *tape;
+    uint32_t index;
+    uint32_t generation;
+} ct_var;
+
+/** A place on a tape to return to; its fields are the tape's business. */
+typedef struct ct_mark {
+    uint32_t nodes, generation, scope, scopes;
+    size_t text, attrs;
+} ct_mark;
+
+/** An empty tape, or NULL when memory is gone. */
+CT_API ct_tape *ct_tape_new(void);
+/** Frees the tape and every value on it; NULL is accepted. No recursion, whatever the depth. */
+CT_API void ct_tape_free(ct_tape *tape);
+
+/** The first error of the tape, or CT_OK. */
+CT_API ct_status ct_tape_status(const ct_tape *tape);
+/** Its message, or "". */
+CT_API const char *ct_tape_message(const ct_tape *tape);
+/** The number of nodes recorded. */
+CT_API size_t ct_tape_length(const ct_tape *tape);
+
+/** Remembers the present end of the tape. */
+CT_API ct_mark ct_tape_mark(const ct_tape *tape);
+/**
+ * Forgets everything recorded after the mark, an error included; memory is kept for the next
+ * round, so that a loop of record, gradient, step and rewind stops allocating after its first turn.
+ * Variables from after the mark become stale. CT_ESTALE when the mark itself was rewound past.
+ */
+CT_API ct_status ct_tape_rewind(ct_tape *tape, ct_mark mark);
+
+/** A differentiable input. The tape takes a share of the value, not a copy of its items. */
+CT_API ct_var ct_leaf(ct_tape *tape, const ct_tensor *value, const char *name);
+/** An input to which no gradient flows: data, labels, masks. */
+CT_API ct_var ct_constant(ct_tape *tape, const ct_tensor *value, const char *name);
+/** A rank-0 constant of a scalar type. */
+CT_API ct_var ct_constant_of(ct_tape *tape, const ct_scalar *scalar, double value);
+
+/** Gives a variable the name that listings and pictures show; returns the variable. */
+CT_API ct_var ct_named(ct_var v, const char *name);
+/** Opens a scope: nodes recorded until ct_scope_end() are drawn together. Scopes nest. */
+CT_API void ct_scope_begin(ct_tape *tape, const char *name);
+CT_API void ct_scope_end(ct_tape *tape);
+
+/** The value, owned by the tape and valid until it is rewound; NULL (and ct_error()) for a null,
+ *  stale or released variable. */
+CT_API const ct_tensor *ct_value(ct_var v);
+/** The only item of a variable of one item, as a double; NaN and an error otherwise. */
+CT_API double ct_value_item(ct_var v);
+/** The null variable. */
+CT_API ct_var ct_var_null(void);
+CT_API bool ct_var_is_null(ct_var v);
+
+/**
+ * Gives up the tape's share of leaves, and of all views of them, so that a step can write the
+ * parameters in place. Until the tape is rewound to before them, reading those values or recording
+ * on the tape is a sticky error (CT_ESTALE).
+ */
+CT_API ct_status ct_tape_release(ct_tape *tape, size_t n, const ct_var *leaves);
+
+/**
+ * Appends to the tape the computation of the gradient of y, as named ops.
+ *
+ * dx[i] = sum_j cotangent[j] * d y[j] / d x[i], of the shape of x[i].
+ *
+ * @param y          any variable of a differentiable type
+ * @param cotangent  of y's shape, or ct_var_null() for ones
+ * @param n, x       the variables to differentiate for: leaves or intermediates
+ * @param dx         receives the gradients, variables that can be differentiated again. Where no
+ *                   path leads from x[i] to y it is zeros by zero strides, never allocated.
+ * @return the tape's status; CT_ERULE names an op on the path that has no derivative rule.
+ * Cost: a small multiple of the forward pass; no recursion. Contributions are added in tape order.
+ */
+CT_API ct_status ct_grad(ct_var y, ct_var cotangent, size_t n, const ct_var *x, ct_var *dx);
+
+/** @name Structured ops
+ *  Elementwise ops stand in ct_var_ops.h, which is generated from the table. @{ */
+CT_API ct_var ct_var_broadcast_to(ct_var x, int rank, const int64_t *shape);
+CT_API ct_var ct_var_sum(ct_var x, int axis, bool keepdims);
+CT_API ct_var ct_var_mean(ct_var x, int axis, bool keepdims);
+CT_API ct_var ct_var_max(ct_var x, int axis, bool keepdims);
+CT_API ct_var ct_var_min(ct_var x, int axis, bool keepdims);
+CT_API ct_var ct_var_sum_axes(ct_var x, int n, const int *axes, bool keepdims);
+CT_API ct_var ct_var_max_axes(ct_var x, int n, const int *axes, bool keepdims);
+CT_API ct_var ct_var_min_axes(ct_var x, int n, const int *axes, bool keepdims);
+CT_API ct_var ct_var_transpose(ct_var x);
+CT_API ct_var ct_var_permute(ct_var x, int n, const int *axes);
+CT_API ct_var ct_var_reshape(ct_var x, int rank, const int64_t *shape);
+CT_API ct_var ct_var_slice(ct_var x, int axis, int64_t start, int64_t stop, int64_t step);
+CT_API ct_var ct_var_flip(ct_var x, int axis);
+CT_API ct_var ct_var_select(ct_var x, int axis, int64_t index);
+CT_API ct_var ct_var_expand_dims(ct_var x, int axis);
+CT_API ct_var ct_var_squeeze(ct_var x, int axis);
+/** x[..., index[...]]: one item of the last axis per row; @p index is i64 of x's leading shape. */
+CT_API ct_var ct_var_pick(ct_var x, ct_var index);
+/** The transpose of ct_var_pick(): zeros of extent @p extent on a new last axis, x at the index. */
+CT_API ct_var ct_var_place(ct_var x, ct_var index, int64_t extent);
+CT_API ct_var ct_var_matmul(ct_var a, ct_var b);
+CT_API ct_var ct_var_logsumexp(ct_var x, int axis, bool keepdims);
+CT_API ct_var ct_var_softmax(ct_var x, int axis);
+CT_API ct_var ct_var_log_softmax(ct_var x, int axis);
+/** How a loss gathers its rows. */
+enum ct_reduction { CT_REDUCE_MEAN, CT_REDUCE_SUM, CT_REDUCE_NONE };
+/** -log_softmax(logits)[i, label[i]]; logits [n, classes], labels i64 [n] in range. */
+CT_API ct_var ct_var_cross_entropy(ct_var logits, ct_var labels, enum ct_reduction reduction);
+/** Mean of (x - target)^2; the shapes must be equal: losses do not broadcast. */
+CT_API ct_var ct_var_mse(ct_var x, ct_var target, enum ct_reduction reduction);
+/** @} */
+
+CT_END_DECLS
+#endif

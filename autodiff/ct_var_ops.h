@@ -1,0 +1,116 @@
+/**
+ * @file ct_var_ops.h
+ * Elementwise ops on a tape. Made from tensor/ops.def by `make ops`; do not edit.
+ *
+ * Operands of unlike shapes are broadcast, which the tape records as an op of its own. Errors stick
+ * to the tape (ct_tape_status()) and give the null variable. Formulas and derivatives stand in
+ * docs/ops.md.
+ */
+#ifndef CT_VAR_OPS_H
+#define CT_VAR_OPS_H
+
+#include "autodiff/ct_tape.h"
+
+CT_BEGIN_DECLS
+
+/** x + z. */
+CT_API ct_var ct_var_add(ct_var x, ct_var z);
+/** x - z. */
+CT_API ct_var ct_var_sub(ct_var x, ct_var z);
+/** x z. */
+CT_API ct_var ct_var_mul(ct_var x, ct_var z);
+/** x / z. */
+CT_API ct_var ct_var_div(ct_var x, ct_var z);
+/**
+ * x z, but +0 where either factor is exactly 0, even against an infinity or NaN: the product of
+ * derivative rules.
+ */
+CT_API ct_var ct_var_smul(ct_var x, ct_var z);
+/**
+ * x to the power z, as C's pow; d/dx 0^0 = 0, d/dz 0^z = 0 for z >= 0, a constant exponent never
+ * poisons.
+ */
+CT_API ct_var ct_var_pow(ct_var x, ct_var z);
+/**
+ * the larger of x and z (IEEE 754-2019: NaN propagates, +0 > -0); at equality each gets half the
+ * gradient.
+ */
+CT_API ct_var ct_var_maximum(ct_var x, ct_var z);
+/**
+ * the smaller of x and z (IEEE 754-2019: NaN propagates, -0 < +0); at equality each gets half the
+ * gradient.
+ */
+CT_API ct_var ct_var_minimum(ct_var x, ct_var z);
+/** the share of x in the gradient of maximum(x, z): 1, 1/2 or 0; a NaN takes all, two share. */
+CT_API ct_var ct_var_max_share(ct_var x, ct_var z);
+/** -x. */
+CT_API ct_var ct_var_neg(ct_var x);
+/** |x|; the derivative at 0 is 0. */
+CT_API ct_var ct_var_abs(ct_var x);
+/** 1, -1, or 0 at both zeros; NaN stays NaN. */
+CT_API ct_var ct_var_sign(ct_var x);
+/** x squared. */
+CT_API ct_var ct_var_square(ct_var x);
+/** the square root; the derivative at 0 is +infinity. */
+CT_API ct_var ct_var_sqrt(ct_var x);
+/** 1 / sqrt(x). */
+CT_API ct_var ct_var_rsqrt(ct_var x);
+/** 1 / x. */
+CT_API ct_var ct_var_reciprocal(ct_var x);
+/** e to the x. */
+CT_API ct_var ct_var_exp(ct_var x);
+/** e to the x, minus 1, accurate near 0. */
+CT_API ct_var ct_var_expm1(ct_var x);
+/** the natural logarithm. */
+CT_API ct_var ct_var_log(ct_var x);
+/** log(1 + x), accurate near 0. */
+CT_API ct_var ct_var_log1p(ct_var x);
+/** the sine of x radians. */
+CT_API ct_var ct_var_sin(ct_var x);
+/** the cosine of x radians. */
+CT_API ct_var ct_var_cos(ct_var x);
+/** the tangent of x radians. */
+CT_API ct_var ct_var_tan(ct_var x);
+/** the inverse tangent, in radians. */
+CT_API ct_var ct_var_atan(ct_var x);
+/** the hyperbolic tangent. */
+CT_API ct_var ct_var_tanh(ct_var x);
+/** 1 / (1 + exp(-x)). */
+CT_API ct_var ct_var_sigmoid(ct_var x);
+/** max(x, 0); NaN stays NaN; the derivative at 0 and NaN is 0. */
+CT_API ct_var ct_var_relu(ct_var x);
+/** the derivative of relu: 1 where x > 0, else 0. */
+CT_API ct_var ct_var_relu_mask(ct_var x);
+/** x where z > 0, else 0: the pull of relu. */
+CT_API ct_var ct_var_relu_grad(ct_var x, ct_var z);
+/** log(1 + exp(x)), exact at both ends. */
+CT_API ct_var ct_var_softplus(ct_var x);
+/** log(sigmoid(x)), exact at both ends. */
+CT_API ct_var ct_var_log_sigmoid(ct_var x);
+/** x sigmoid(x). */
+CT_API ct_var ct_var_silu(ct_var x);
+/** the error function. */
+CT_API ct_var ct_var_erf(ct_var x);
+/** the distribution function of the standard normal. */
+CT_API ct_var ct_var_normcdf(ct_var x);
+/** the density of the standard normal. */
+CT_API ct_var ct_var_normpdf(ct_var x);
+/** x normcdf(x), the exact one. */
+CT_API ct_var ct_var_gelu(ct_var x);
+/** whether x = z. */
+CT_API ct_var ct_var_equal(ct_var x, ct_var z);
+/** whether x differs from z; true for NaN. */
+CT_API ct_var ct_var_not_equal(ct_var x, ct_var z);
+/** whether x < z. */
+CT_API ct_var ct_var_less(ct_var x, ct_var z);
+/** whether x <= z. */
+CT_API ct_var ct_var_less_equal(ct_var x, ct_var z);
+/** whether x > z. */
+CT_API ct_var ct_var_greater(ct_var x, ct_var z);
+/** whether x >= z. */
+CT_API ct_var ct_var_greater_equal(ct_var x, ct_var z);
+/** z where the mask x is true, else w; what is not chosen gets no gradient, not even NaN. */
+CT_API ct_var ct_var_where(ct_var mask, ct_var z, ct_var w);
+
+CT_END_DECLS
+#endif

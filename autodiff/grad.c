@@ -1,0 +1,194 @@
+/* Reverse mode: the backward pass is appended to the tape as named ops. */
+
+#include "autodiff/tape_impl.h"
+
+#include "tensor/alloc.h"
+#include "tensor/fail.h"
+
+#include <string.h>
+
+ct_var ct__flat(void) {
+    return (ct_var){NULL, CT__NO_NODE, 1};
+}
+
+bool ct__is_flat(ct_var v) {
+    return !v.tape && v.index == CT__NO_NODE && v.generation == 1;
+}
+
+/* Scratch of one sweep: per node up to y, the node of its cotangent and whether it leads to an x.
+   It belongs to the tape and is kept for the next call. */
+static bool prepare(ct_tape *tape, size_t nodes) {
+    if (nodes > tape->sweep_capacity) {
+        size_t wanted = nodes + nodes / 2;
+        uint32_t *sweep = ct__realloc(tape->sweep, wanted * sizeof *sweep);
+        if (sweep) tape->sweep = sweep;
+        uint8_t *marks = ct__realloc(tape->wanted, wanted);
+        if (marks) tape->wanted = marks;
+        if (!sweep || !marks) return false;
+        tape->sweep_capacity = wanted;
+    }
+    memset(tape->sweep, 0xff, nodes * sizeof *tape->sweep); /* CT__NO_NODE everywhere */
+    memset(tape->wanted, 0, nodes);
+    return true;
+}
+
+/* Marks the nodes through which a path leads from an x to y; returns the first of them. */
+static size_t mark_wanted(ct_tape *tape, size_t nodes, size_t n, const ct_var *x) {
+    size_t first = nodes;
+    for (size_t i = 0; i < n; i++) {
+        if (x[i].index >= nodes) continue;
+        tape->wanted[x[i].index] = 1;
+        if (x[i].index < first) first = x[i].index;
+    }
+    for (size_t i = first; i < nodes; i++) {
+        const struct ct__node *node = &tape->nodes[i];
+        for (int k = 0; k < node->inputs && !tape->wanted[i]; k++)
+            tape->wanted[i] = tape->wanted[node->in[k]];
+    }
+    return first;
+}
+
+static ct_var var_at(ct_tape *tape, uint32_t index) {
+    return (ct_var){tape, index, tape->nodes[index].generation};
+}
+
+/* Zeros or ones of a variable's type and shape, by zero strides. */
+static ct_var constant_like(ct_var like, double value) {
+    const ct_tensor *t = like.tape->nodes[like.index].value;
+    ct_var k = ct_constant_of(like.tape, ct_dtype(t), value);
+    return ct_rank(t) == 0 ? k : ct_var_broadcast_to(k, ct_rank(t), ct_shape(t));
+}
+
+/* Adds a contribution to the cotangent of a node. */
+static bool accumulate(ct_tape *tape, uint32_t node, ct_var part) {
+    if (tape->sweep[node] != CT__NO_NODE) {
+        ct_var in[] = {var_at(tape, tape->sweep[node]), part};
+        part = ct__record_elementwise(CT_OP_add, 2, in);
+    }
+    tape->sweep[node] = part.index;
+    return tape->status == CT_OK;
+}
+
+/* A rule must return a cotangent of its argument's shape and type. */
+static bool check_part(ct_tape *tape, const struct ct__node *node, int argument, ct_var part) {
+    if (ct_var_is_null(part)) return false;
+    const ct_tensor *have = tape->nodes[part.index].value;
+    const ct_tensor *want = tape->nodes[node->in[argument]].value;
+    if (ct_dtype(have) == ct_dtype(want) && ct_rank(have) == ct_rank(want) &&
+        memcmp(ct_shape(have), ct_shape(want), (size_t)ct_rank(want) * sizeof(int64_t)) == 0)
+        return true;
+    char a[CT__SHAPE_TEXT_BYTES], b[CT__SHAPE_TEXT_BYTES];
+    ct__format_shape(a, sizeof a, ct_rank(have), ct_shape(have));
+    ct__format_shape(b, sizeof b, ct_rank(want), ct_shape(want));
+    ct__tape_fail(tape, CT_ERULE,
+                  "the rule of %s for argument %d gives %s%s and the argument is %s%s",
+                  ct_op_name(node->op), argument, ct_dtype(have)->name, a, ct_dtype(want)->name, b);
+    return false;
+}
+
+static ct_var pull(const struct ct__pull *p, const struct ct__node *node, int argument) {
+    const struct ct__op_record *record = ct__op_record(node->op);
+    if (!record) return ct__elementwise_pull(node->op, p, argument);
+    if (record->pull) return record->pull(p, argument);
+    return ct__tape_fail(p->tape, CT_ERULE, "%s has no derivative rule", ct_op_name(node->op));
+}
+
+/* Pulls the cotangent of one node back to its arguments. */
+static bool pull_node(ct_tape *tape, uint32_t index) {
+    /* Copies: recording moves the arrays. */
+    struct ct__node node = tape->nodes[index];
+    struct ct__attr attr;
+    struct ct__pull p = {.tape = tape, .attr = &attr, .y = var_at(tape, index)};
+    if (node.attr != CT__NO_NODE) attr = tape->attrs[node.attr];
+    p.g = var_at(tape, tape->sweep[index]);
+    for (int k = 0; k < node.inputs; k++) p.x[k] = var_at(tape, node.in[k]);
+    tape->primal = index;
+    for (int k = 0; k < node.inputs; k++) {
+        if (!tape->wanted[node.in[k]]) continue;
+        ct_var part = pull(&p, &node, k);
+        if (ct__is_flat(part)) continue;
+        if (!check_part(tape, &node, k, part) || !accumulate(tape, node.in[k], part)) return false;
+    }
+    return true;
+}
+
+static bool sweep(ct_tape *tape, size_t nodes, size_t first) {
+    for (size_t i = nodes; i-- > first;) {
+        if (tape->sweep[i] == CT__NO_NODE || !tape->wanted[i]) continue;
+        if (tape->nodes[i].kind == CT__NODE_OP && !pull_node(tape, (uint32_t)i)) return false;
+    }
+    return true;
+}
+
+/* --- checks --- */
+
+static bool check_operand(ct_var y, ct_var v, const char *what) {
+    if (v.tape != y.tape) {
+        ct__tape_fail(y.tape, CT_EINVAL, "ct_grad: %s belongs to another tape", what);
+        return false;
+    }
+    const struct ct__node *node = ct__node(v);
+    if (!node) return false;
+    if (!(ct_dtype(node->value)->traits & CT_DIFFERENTIABLE)) {
+        ct__tape_fail(y.tape, CT_EDTYPE, "ct_grad: %s has the scalar type %s, which is not "
+                      "differentiable", what, ct_dtype(node->value)->name);
+        return false;
+    }
+    return true;
+}
+
+static bool check_cotangent(ct_var y, ct_var cotangent) {
+    if (!check_operand(y, cotangent, "the cotangent")) return false;
+    const ct_tensor *have = ct__node(cotangent)->value, *want = ct__node(y)->value;
+    if (ct_rank(have) == ct_rank(want) && ct_dtype(have) == ct_dtype(want) &&
+        memcmp(ct_shape(have), ct_shape(want), (size_t)ct_rank(want) * sizeof(int64_t)) == 0)
+        return true;
+    char a[CT__SHAPE_TEXT_BYTES], b[CT__SHAPE_TEXT_BYTES];
+    ct__format_shape(a, sizeof a, ct_rank(have), ct_shape(have));
+    ct__format_shape(b, sizeof b, ct_rank(want), ct_shape(want));
+    ct__tape_fail(y.tape, CT_ESHAPE, "ct_grad: the cotangent is %s%s and y is %s%s",
+                  ct_dtype(have)->name, a, ct_dtype(want)->name, b);
+    return false;
+}
+
+static bool append_gradient(ct_var y, ct_var cotangent, size_t n, const ct_var *x, ct_var *dx) {
+    ct_tape *tape = y.tape;
+    size_t nodes = (size_t)y.index + 1;
+    if (!prepare(tape, nodes)) {
+        ct__tape_fail(tape, CT_ENOMEM, "out of memory for the gradient of node %u", y.index);
+        return false;
+    }
+    size_t first = mark_wanted(tape, nodes, n, x);
+    tape->primal = y.index;
+    if (tape->wanted[y.index]) {
+        ct_var seed = ct_var_is_null(cotangent) ? constant_like(y, 1) : cotangent;
+        if (tape->status != CT_OK) return false;
+        tape->sweep[y.index] = seed.index;
+        if (!sweep(tape, nodes, first)) return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        bool reached = x[i].index < nodes && tape->sweep[x[i].index] != CT__NO_NODE;
+        dx[i] = reached ? var_at(tape, tape->sweep[x[i].index]) : constant_like(x[i], 0);
+    }
+    return tape->status == CT_OK;
+}
+
+ct_status ct_grad(ct_var y, ct_var cotangent, size_t n, const ct_var *x, ct_var *dx) {
+    ct_tape *tape = y.tape;
+    if (!tape) return ct__fail_null_operand("ct_grad");
+    for (size_t i = 0; i < n; i++) dx[i] = (ct_var){tape, CT__NO_NODE, 0};
+    if (!check_operand(y, y, "y") || !ct__may_record(tape)) return tape->status;
+    if (!ct_var_is_null(cotangent) && !check_cotangent(y, cotangent)) return tape->status;
+    for (size_t i = 0; i < n; i++)
+        if (!check_operand(y, x[i], "a variable to differentiate for")) return tape->status;
+    uint32_t scope = tape->scope;
+    tape->scope = CT__NO_NODE; /* the backward pass is drawn as one */
+    tape->recording_backward = true;
+    bool done = append_gradient(y, cotangent, n, x, dx);
+    tape->recording_backward = false;
+    tape->primal = CT__NO_NODE;
+    tape->scope = scope;
+    if (!done)
+        for (size_t i = 0; i < n; i++) dx[i] = (ct_var){tape, CT__NO_NODE, 0};
+    return tape->status;
+}

@@ -1,0 +1,42 @@
+/* Text on its way to a ct_write_fn, escaped for the language it is written in; for autodiff/ alone. */
+#ifndef CT_LABEL_H
+#define CT_LABEL_H
+
+#include "autodiff/ct_dot.h"
+#include "autodiff/tape_impl.h"
+
+/* Gathers small pieces, so that a writer is not called for each of them. */
+struct ct__sink {
+    ct_write_fn *write;
+    void *context;
+    bool stopped;
+    size_t passed; /* bytes given to the writer */
+    size_t used;
+    char buffer[4096];
+};
+
+void ct__put_bytes(struct ct__sink *s, const char *text, size_t length);
+void ct__put(struct ct__sink *s, const char *text);
+void ct__put_number(struct ct__sink *s, int64_t number);
+/* Passes on what is left; CT_EIO in the name of `who` when the writer ever said stop. */
+ct_status ct__sink_end(struct ct__sink *s, const char *who);
+
+/* What a text is written into. */
+enum ct__language {
+    CT__HTML,   /* an HTML-like label: <...> */
+    CT__QUOTED, /* a quoted string whose \N, \G, ... Graphviz would expand */
+    CT__LISTING /* a quoted string as C writes it */
+};
+/* Writes any bytes so that the reader of the language shows them; what it cannot show (control
+   characters, broken UTF-8) becomes a picture of it (U+2400...), U+FFFD or an escape. */
+void ct__put_text(struct ct__sink *s, enum ct__language language, const char *text);
+
+/* `f32[32, 64]`; NULL is a value that was released. */
+void ct__put_type(struct ct__sink *s, const ct_tensor *value, bool dtype, bool shape);
+/* The only item of a rank-0 value, independent of the locale. */
+void ct__put_item(struct ct__sink *s, enum ct__language language, const ct_tensor *value);
+/* `add(10, 11)`, `leaf` or `constant`. */
+void ct__put_call(struct ct__sink *s, const struct ct__node *node);
+bool ct__is_number(const struct ct__node *node); /* a rank-0 constant whose value is there */
+
+#endif

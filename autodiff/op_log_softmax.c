@@ -1,0 +1,43 @@
+/* log_softmax along an axis. */
+
+#include "autodiff/pull_words.h"
+
+static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
+    return ct_log_softmax(in[0], attr->axis);
+}
+
+/* G - softmax(X) sum(G); 0 in a row that is all -infinity, where Y is no number. */
+static ct_var pull(const struct ct__pull *P, int argument) {
+    (void)argument;
+    ct_var total = ct_var_sum(P->g, P->attr->axis, true);
+    ct_var plain = SUB(P->g, SMUL(total, EXP(P->y)));
+    ct_var rows = ct_var_max(P->x[0], P->attr->axis, true);
+    return WHERE(EQUAL(rows, K(-INFINITY)), K(0), plain);
+}
+
+ct_var ct_var_log_softmax(ct_var x, int axis) {
+    struct ct__attr attr = {.axis = axis};
+    return ct__record(CT_OP_log_softmax, 1, &x, &attr);
+}
+
+static const struct ct__sample samples[] = {
+    {1, {2}, {{2, 3}}, 0, {.axis = 1}},
+    {1, {2}, {{2, 3}}, 0, {.axis = 0}},
+    {1, {1}, {{5}}, 0, {.axis = -1}},
+    {1, {2}, {{0, 3}}, 0, {.axis = 1}},
+};
+static const struct ct__error_sample errors[] = {
+    {{1, {2}, {{2, 3}}, 0, {.axis = 2}}, CT_EAXIS, "axis 2 is out of range"},
+};
+
+const struct ct__op_record ct__op_log_softmax = {
+    .verb = "log_softmax",
+    .inputs = 1,
+    .run = run,
+    .pull = pull,
+    .pull_text = {"SUB(G, SMUL(SUM(G), EXP(Y)))"},
+    .samples = samples,
+    .sample_count = sizeof samples / sizeof *samples,
+    .errors = errors,
+    .error_count = sizeof errors / sizeof *errors,
+};

@@ -1,0 +1,70 @@
+/* reshaped: the same items in another shape; its transpose reshapes back. */
+
+#include "autodiff/pull_words.h"
+
+#include <string.h>
+
+static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
+    return ct_reshape(in[0], attr->rank, attr->shape);
+}
+
+static ct_var pull(const struct ct__pull *p, int argument) {
+    (void)argument;
+    const ct_tensor *x = ct__value_of(p->x[0]);
+    int64_t shape[CT_MAX_RANK];
+    memcpy(shape, ct_shape(x), (size_t)ct_rank(x) * sizeof *shape);
+    return ct_var_reshape(p->g, ct_rank(x), shape);
+}
+
+ct_var ct_var_reshape(ct_var x, int rank, const int64_t *shape) {
+    struct ct__attr attr = {.rank = rank};
+    if (rank < 0 || rank > CT_MAX_RANK)
+        return ct__tape_fail(x.tape, CT_ESHAPE, "a shape has 0 to %d axes and %d were given",
+                             CT_MAX_RANK, rank);
+    memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
+    return ct__record(CT_OP_reshaped, 1, &x, &attr);
+}
+
+/* The shape of x as the tensor view has it, recorded as a reshape. */
+static ct_var reshape_like(ct_var x, ct_tensor *view) {
+    if (!view)
+        return ct__tape_fail(x.tape, ct_error()->code, "%s: %s", ct_error()->function,
+                             ct_error()->message);
+    ct_var y = ct_var_reshape(x, ct_rank(view), ct_shape(view));
+    ct_free(view);
+    return y;
+}
+
+ct_var ct_var_expand_dims(ct_var x, int axis) {
+    const struct ct__node *node = ct__node(x);
+    return node ? reshape_like(x, ct_expand_dims(node->value, axis)) : x;
+}
+
+ct_var ct_var_squeeze(ct_var x, int axis) {
+    const struct ct__node *node = ct__node(x);
+    return node ? reshape_like(x, ct_squeeze(node->value, axis)) : x;
+}
+
+static const struct ct__sample samples[] = {
+    {1, {2}, {{2, 3}}, 0, {.rank = 1, .shape = {6}}},
+    {1, {2}, {{2, 6}}, 0, {.rank = 3, .shape = {2, -1, 2}}},
+    {1, {0}, {{0}}, 0, {.rank = 2, .shape = {1, 1}}},
+    {1, {2}, {{0, 3}}, 0, {.rank = 2, .shape = {3, 0}}},
+};
+static const struct ct__error_sample errors[] = {
+    {{1, {2}, {{2, 3}}, 0, {.rank = 2, .shape = {4, 2}}},
+     CT_ESHAPE,
+     "cannot reshape a tensor of shape [2, 3] (6 items) into [4, 2] (8 items)"},
+};
+
+const struct ct__op_record ct__op_reshaped = {
+    .verb = "reshape",
+    .inputs = 1,
+    .run = run,
+    .pull = pull,
+    .pull_text = {"reshaped back"},
+    .samples = samples,
+    .sample_count = sizeof samples / sizeof *samples,
+    .errors = errors,
+    .error_count = sizeof errors / sizeof *errors,
+};

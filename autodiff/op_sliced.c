@@ -1,0 +1,87 @@
+/* sliced: every step-th item of an axis from a start; its transpose is padded. */
+
+#include "autodiff/pull_words.h"
+
+/* attr: axis, start, step and count, start within the axis and the axis counted from the front. */
+static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
+    int64_t stop = attr->start + attr->count * attr->step;
+    if (attr->count == 0) return ct_slice(in[0], attr->axis, 0, 0, 1);
+    return ct_slice(in[0], attr->axis, attr->start, stop < 0 ? CT_END : stop, attr->step);
+}
+
+static ct_var pull(const struct ct__pull *p, int argument) {
+    (void)argument;
+    struct ct__attr attr = *p->attr;
+    attr.count = ct_shape(ct__value_of(p->x[0]))[attr.axis];
+    return ct__record(CT_OP_padded, 1, &p->g, &attr);
+}
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high) {
+    return value < low ? low : value > high ? high : value;
+}
+
+/* Python's rules: bounds count from the end when negative, and are clamped to the axis. */
+static void resolve(struct ct__attr *attr, int64_t extent, int64_t start, int64_t stop) {
+    bool down = attr->step < 0;
+    int64_t low = down ? -1 : 0, high = down ? extent - 1 : extent;
+    if (stop == CT_END)
+        stop = down ? -1 : extent;
+    else
+        stop = clamp(stop < 0 ? stop + extent : stop, low, high);
+    start = clamp(start < 0 ? start + extent : start, low, high);
+    int64_t way = down ? start - stop : stop - start;
+    /* INT64_MIN has no absolute value; one item is all that so long a step can reach. */
+    int64_t pace = down ? (attr->step == INT64_MIN ? INT64_MAX : -attr->step) : attr->step;
+    attr->start = start;
+    attr->count = way <= 0 ? 0 : (way - 1) / pace + 1;
+    if (attr->count <= 1) attr->step = 1;
+}
+
+ct_var ct_var_slice(ct_var x, int axis, int64_t start, int64_t stop, int64_t step) {
+    const struct ct__node *node = ct__node(x);
+    if (!node) return x;
+    struct ct__attr attr = {.axis = axis, .step = step};
+    /* The view's own checks of the axis and the step, and their texts. */
+    ct_tensor *view = ct_slice(node->value, axis, start, stop, step);
+    if (!view)
+        return ct__tape_fail(x.tape, ct_error()->code, "%s: %s", ct_error()->function,
+                             ct_error()->message);
+    ct_free(view);
+    if (axis < 0) attr.axis += ct_rank(node->value);
+    resolve(&attr, ct_shape(node->value)[attr.axis], start, stop);
+    return ct__record(CT_OP_sliced, 1, &x, &attr);
+}
+
+ct_var ct_var_flip(ct_var x, int axis) {
+    return ct_var_slice(x, axis, -1, CT_END, -1);
+}
+
+ct_var ct_var_select(ct_var x, int axis, int64_t index) {
+    const struct ct__node *node = ct__node(x);
+    if (!node) return x;
+    ct_tensor *view = ct_select(node->value, axis, index);
+    if (!view)
+        return ct__tape_fail(x.tape, ct_error()->code, "%s: %s", ct_error()->function,
+                             ct_error()->message);
+    ct_var slice = ct_var_slice(x, axis, index, index == -1 ? CT_END : index + 1, 1);
+    ct_var y = ct_var_reshape(slice, ct_rank(view), ct_shape(view));
+    ct_free(view);
+    return y;
+}
+
+static const struct ct__sample samples[] = {
+    {1, {1}, {{7}}, 0, {.axis = 0, .start = 1, .step = 2, .count = 3}},
+    {1, {2}, {{3, 5}}, 0, {.axis = 1, .start = 4, .step = -1, .count = 5}},
+    {1, {2}, {{3, 5}}, 0, {.axis = 0, .start = 2, .step = 1, .count = 1}},
+    {1, {1}, {{4}}, 0, {.axis = 0, .start = 0, .step = 1, .count = 0}},
+};
+
+const struct ct__op_record ct__op_sliced = {
+    .verb = "slice",
+    .inputs = 1,
+    .run = run,
+    .pull = pull,
+    .pull_text = {"padded with zeros"},
+    .samples = samples,
+    .sample_count = sizeof samples / sizeof *samples,
+};

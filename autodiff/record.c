@@ -1,0 +1,137 @@
+/* Recording executes: an op is checked, run and appended in one go. */
+
+#include "autodiff/tape_impl.h"
+
+#include "tensor/fail.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LINEAR(id, doc)   extern const struct ct__op_record ct__op_##id;
+#define BILINEAR(id, doc) LINEAR(id, doc)
+#define GENERAL(id, doc)  LINEAR(id, doc)
+#include "tensor/ops.def"
+
+const struct ct__op_record *ct__op_record(enum ct_op op) {
+    static const struct ct__op_record *const records[CT_OP_COUNT] = {
+#define LINEAR(id, doc)   [CT_OP_##id] = &ct__op_##id,
+#define BILINEAR(id, doc) LINEAR(id, doc)
+#define GENERAL(id, doc)  LINEAR(id, doc)
+#include "tensor/ops.def"
+    };
+    return records[op];
+}
+
+/* --- errors --- */
+
+enum { SCOPE_BYTES = 128 };
+
+/* "f32[2, 3], f32[4]" */
+static void describe_operands(char *text, size_t size, int n, const ct_tensor *const in[]) {
+    size_t at = 0;
+    text[0] = '\0';
+    for (int i = 0; i < n && at < size; i++) {
+        char shape[CT__SHAPE_TEXT_BYTES];
+        ct__format_shape(shape, sizeof shape, ct_rank(in[i]), ct_shape(in[i]));
+        int length = snprintf(text + at, size - at, "%s%s%s", i ? ", " : "",
+                              ct_dtype(in[i])->name, shape);
+        at += length > 0 ? (size_t)length : 0;
+    }
+}
+
+/* " in layer0/dense", from the innermost scope outwards. */
+static void describe_scope(const ct_tape *tape, char text[SCOPE_BYTES]) {
+    text[0] = '\0';
+    for (uint32_t s = tape->scope; s != CT__NO_NODE; s = tape->scopes[s].parent) {
+        char inner[SCOPE_BYTES];
+        memcpy(inner, text, sizeof inner);
+        int length = snprintf(text, SCOPE_BYTES, "%s%s%s", tape->text + tape->scopes[s].name,
+                              inner[0] ? "/" : "", inner);
+        if (length >= SCOPE_BYTES) return; /* cut: the outermost names are the less telling ones */
+    }
+}
+
+/* The sticky error of an op that could not run; its reason stands in ct_error(). */
+static ct_var fail_op(ct_tape *tape, enum ct_op op, int n, const ct_tensor *const in[]) {
+    char operands[256], scope[SCOPE_BYTES], reason[CT__MESSAGE_BYTES];
+    const struct ct_error_info *error = ct_error();
+    ct_status code = error ? error->code : CT_EINVAL;
+    snprintf(reason, sizeof reason, "%s", error ? error->message : "it failed");
+    describe_operands(operands, sizeof operands, n, in);
+    describe_scope(tape, scope);
+    return ct__tape_fail(tape, code, "node %zu, %s(%s)%s%s: %s", tape->length, ct_op_name(op),
+                         operands, scope[0] ? " in " : "", scope, reason);
+}
+
+/* --- operands --- */
+
+/* The tape of the operands, or NULL after an error. */
+static ct_tape *tape_of(int n, const ct_var *in) {
+    ct_tape *tape = NULL;
+    for (int i = 0; i < n && !tape; i++) tape = in[i].tape;
+    if (!tape) {
+        ct__fail_null_operand("tape");
+        return NULL;
+    }
+    for (int i = 0; i < n; i++)
+        if (in[i].tape && in[i].tape != tape) {
+            ct__tape_fail(tape, CT_EINVAL, "the operands belong to different tapes");
+            ct__tape_fail(in[i].tape, CT_EINVAL, "the operands belong to different tapes");
+            return NULL;
+        }
+    return tape;
+}
+
+static bool values_of(ct_tape *tape, int n, const ct_var *in, const ct_tensor *values[]) {
+    if (!ct__may_record(tape)) return false;
+    for (int i = 0; i < n; i++) {
+        if (!in[i].tape) {
+            ct__tape_fail(tape, CT_EINVAL, "an operand is the null variable");
+            return false;
+        }
+        const struct ct__node *node = ct__node(in[i]);
+        if (!node) return false;
+        values[i] = node->value;
+    }
+    return true;
+}
+
+ct_var ct__record(enum ct_op op, int n, const ct_var *in, const struct ct__attr *attr) {
+    const ct_tensor *values[CT__MAX_INPUTS];
+    ct_tape *tape = tape_of(n, in);
+    if (!tape) return ct_var_null();
+    if (!values_of(tape, n, in, values)) return (ct_var){tape, CT__NO_NODE, 0};
+    const struct ct__op_record *record = ct__op_record(op);
+    ct_tensor *value = record ? record->run(values, attr) : ct_apply(op, n, values);
+    if (!value) return fail_op(tape, op, n, values);
+    return ct__append_op(tape, op, n, in, value, attr);
+}
+
+/* A rank-0 constant rides along by a zero stride: nothing flows back to it. */
+static bool rides_along(ct_var v) {
+    const struct ct__node *node = ct__node(v);
+    return node && node->kind == CT__NODE_CONSTANT && ct_rank(node->value) == 0;
+}
+
+static bool has_shape(const ct_tensor *t, int rank, const int64_t *shape) {
+    return ct_rank(t) == rank &&
+           memcmp(ct_shape(t), shape, (size_t)rank * sizeof(int64_t)) == 0;
+}
+
+ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in) {
+    const ct_tensor *values[CT__MAX_INPUTS];
+    int64_t shape[CT_MAX_RANK];
+    ct_var operands[CT__MAX_INPUTS];
+    ct_tape *tape = tape_of(n, in);
+    if (!tape) return ct_var_null();
+    if (!values_of(tape, n, in, values)) return (ct_var){tape, CT__NO_NODE, 0};
+    int rank = ct_rank(values[0]);
+    memcpy(shape, ct_shape(values[0]), (size_t)rank * sizeof(int64_t));
+    for (int i = 1; i < n && rank >= 0; i++)
+        rank = ct_broadcast_shape(rank, shape, ct_rank(values[i]), ct_shape(values[i]), shape);
+    for (int i = 0; i < n; i++) {
+        bool fits = rank < 0 || has_shape(values[i], rank, shape) || rides_along(in[i]);
+        operands[i] = fits ? in[i] : ct_var_broadcast_to(in[i], rank, shape);
+    }
+    return ct__record(op, n, operands, NULL);
+}

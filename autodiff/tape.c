@@ -1,0 +1,355 @@
+/* The tape itself: nodes, names, scopes, mark and rewind, the sticky error. */
+
+#include "autodiff/tape_impl.h"
+
+#include "tensor/alloc.h"
+#include "tensor/fail.h"
+
+#include <stdarg.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+ct_tape *ct_tape_new(void) {
+    ct_tape *tape = ct__alloc_zero(sizeof *tape);
+    if (!tape) return ct__fail_null(CT_ENOMEM, "ct_tape_new", "out of memory for a tape");
+    tape->scope = CT__NO_NODE;
+    tape->primal = CT__NO_NODE;
+    return tape;
+}
+
+static void drop_nodes(ct_tape *tape, size_t length) {
+    /* Newest first: a view is freed before what it views, and buffers return in the order in which
+       the next turn of a loop asks for them. */
+    while (tape->length > length) {
+        struct ct__node *node = &tape->nodes[--tape->length];
+        if (node->released) tape->released--;
+        ct_free(node->value);
+    }
+}
+
+void ct_tape_free(ct_tape *tape) {
+    if (!tape) return;
+    drop_nodes(tape, 0);
+    ct__free(tape->nodes);
+    ct__free(tape->attrs);
+    ct__free(tape->text);
+    ct__free(tape->scopes);
+    ct__free(tape->sweep);
+    ct__free(tape->wanted);
+    ct__free(tape);
+}
+
+/* --- errors --- */
+
+ct_status ct_tape_status(const ct_tape *tape) {
+    return tape ? tape->status : CT_EINVAL;
+}
+
+const char *ct_tape_message(const ct_tape *tape) {
+    return tape ? tape->message : "the tape is NULL";
+}
+
+size_t ct_tape_length(const ct_tape *tape) {
+    return tape ? tape->length : 0;
+}
+
+ct_var ct_var_null(void) {
+    return (ct_var){NULL, CT__NO_NODE, 0};
+}
+
+bool ct_var_is_null(ct_var v) {
+    return v.index == CT__NO_NODE;
+}
+
+ct_var ct__tape_fail(ct_tape *tape, ct_status code, const char *format, ...) {
+    char message[CT__MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    ct__fail(code, "tape", "%s", message);
+    if (tape && tape->status == CT_OK) {
+        tape->status = code;
+        memcpy(tape->message, message, sizeof tape->message);
+    }
+    return (ct_var){tape, CT__NO_NODE, 0};
+}
+
+const struct ct__node *ct__node(ct_var v) {
+    if (!v.tape) {
+        ct__fail(CT_EINVAL, "tape", "the variable belongs to no tape");
+        return NULL;
+    }
+    if (v.tape->status != CT_OK) return NULL;
+    if (v.index == CT__NO_NODE) {
+        ct__tape_fail(v.tape, CT_EINVAL, "the variable is null");
+        return NULL;
+    }
+    if (v.index >= v.tape->length || v.tape->nodes[v.index].generation != v.generation) {
+        ct__tape_fail(v.tape, CT_ESTALE,
+                      "the variable %u is stale: the tape was rewound to before it", v.index);
+        return NULL;
+    }
+    return &v.tape->nodes[v.index];
+}
+
+/* --- growing --- */
+
+/* Room for one more item of a growing array; pointers into it move. */
+static bool reserve(void **items, size_t size, size_t length, size_t *capacity, size_t extra) {
+    if (length + extra <= *capacity) return true;
+    size_t wanted = *capacity ? 2 * *capacity : 64;
+    while (wanted < length + extra) wanted *= 2;
+    void *moved = wanted <= SIZE_MAX / size ? ct__realloc(*items, wanted * size) : NULL;
+    if (!moved) return false;
+    *items = moved;
+    *capacity = wanted;
+    return true;
+}
+
+static bool add_text(ct_tape *tape, const char *text, uint32_t *offset) {
+    size_t size = strlen(text) + 1;
+    void *items = tape->text;
+    if (!reserve(&items, 1, tape->text_length, &tape->text_capacity, size)) return false;
+    tape->text = items;
+    *offset = (uint32_t)tape->text_length;
+    memcpy(tape->text + tape->text_length, text, size);
+    tape->text_length += size;
+    return true;
+}
+
+static bool add_attr(ct_tape *tape, const struct ct__attr *attr, uint32_t *index) {
+    void *items = tape->attrs;
+    if (!reserve(&items, sizeof *attr, tape->attr_length, &tape->attr_capacity, 1)) return false;
+    tape->attrs = items;
+    *index = (uint32_t)tape->attr_length;
+    tape->attrs[tape->attr_length++] = *attr;
+    return true;
+}
+
+/* Whether the tape can take another node now. */
+static bool may_record(ct_tape *tape) {
+    if (tape->status != CT_OK) return false;
+    if (tape->released > 0) {
+        ct__tape_fail(tape, CT_ESTALE,
+                      "the tape cannot be extended after a step released its leaves: rewind it");
+        return false;
+    }
+    if (tape->length >= CT__NO_NODE - 1) {
+        ct__tape_fail(tape, CT_EOVERFLOW, "a tape holds at most %u nodes", CT__NO_NODE - 1);
+        return false;
+    }
+    return true;
+}
+
+/* Appends a node that owns `value`, which is freed on failure. */
+static ct_var append(ct_tape *tape, struct ct__node node, ct_tensor *value,
+                     const struct ct__attr *attr) {
+    void *items = tape->nodes;
+    node.attr = CT__NO_NODE;
+    bool room = reserve(&items, sizeof node, tape->length, &tape->capacity, 1);
+    if (room) tape->nodes = items;
+    if (!room || (attr && !add_attr(tape, attr, &node.attr))) {
+        ct_free(value);
+        return ct__tape_fail(tape, CT_ENOMEM, "out of memory for node %zu of the tape",
+                             tape->length);
+    }
+    node.value = value;
+    node.generation = tape->generation;
+    node.scope = tape->scope;
+    node.primal = tape->primal;
+    node.backward = tape->recording_backward;
+    node.name = CT__NO_NODE;
+    tape->nodes[tape->length] = node;
+    return (ct_var){tape, (uint32_t)tape->length++, tape->generation};
+}
+
+static ct_var input(ct_tape *tape, const ct_tensor *value, const char *name,
+                    enum ct__node_kind kind, const char *who) {
+    if (!tape) {
+        ct__fail_null_operand(who);
+        return ct_var_null();
+    }
+    if (!may_record(tape)) return (ct_var){tape, CT__NO_NODE, 0};
+    ct_tensor *share = ct_copy(value);
+    if (!share) return ct__tape_fail(tape, ct_error()->code, "%s: %s", who, ct_error()->message);
+    if (kind == CT__NODE_LEAF && !(ct_dtype(share)->traits & CT_DIFFERENTIABLE)) {
+        const char *type = ct_dtype(share)->name;
+        ct_free(share);
+        return ct__tape_fail(tape, CT_EDTYPE,
+                             "a leaf needs a differentiable scalar type and %s is none: use "
+                             "ct_constant",
+                             type);
+    }
+    ct_var v = append(tape, (struct ct__node){.kind = (uint8_t)kind}, share, NULL);
+    return name ? ct_named(v, name) : v;
+}
+
+ct_var ct_leaf(ct_tape *tape, const ct_tensor *value, const char *name) {
+    return input(tape, value, name, CT__NODE_LEAF, "ct_leaf");
+}
+
+ct_var ct_constant(ct_tape *tape, const ct_tensor *value, const char *name) {
+    return input(tape, value, name, CT__NODE_CONSTANT, "ct_constant");
+}
+
+ct_var ct_constant_of(ct_tape *tape, const ct_scalar *scalar, double value) {
+    if (!tape || tape->status != CT_OK) return (ct_var){tape, CT__NO_NODE, 0};
+    ct_tensor *item = ct_from_double(scalar, value);
+    if (!item)
+        return ct__tape_fail(tape, ct_error()->code, "ct_constant_of: %s", ct_error()->message);
+    ct_var v = ct_constant(tape, item, NULL);
+    ct_free(item);
+    return v;
+}
+
+ct_var ct__append_op(ct_tape *tape, enum ct_op op, int n, const ct_var *in, ct_tensor *value,
+                     const struct ct__attr *attr) {
+    struct ct__node node = {.kind = CT__NODE_OP, .op = (uint16_t)op, .inputs = (uint8_t)n};
+    for (int i = 0; i < n; i++) node.in[i] = in[i].index;
+    return append(tape, node, value, attr);
+}
+
+bool ct__may_record(ct_tape *tape) {
+    return may_record(tape);
+}
+
+/* --- names and scopes --- */
+
+ct_var ct_named(ct_var v, const char *name) {
+    const struct ct__node *node = ct__node(v);
+    if (!node || !name) return v;
+    uint32_t offset;
+    if (!add_text(v.tape, name, &offset))
+        return ct__tape_fail(v.tape, CT_ENOMEM, "out of memory for the name of node %u", v.index);
+    v.tape->nodes[v.index].name = offset;
+    return v;
+}
+
+const char *ct__node_name(const ct_tape *tape, const struct ct__node *node) {
+    return node->name == CT__NO_NODE ? NULL : tape->text + node->name;
+}
+
+void ct_scope_begin(ct_tape *tape, const char *name) {
+    if (!tape || tape->status != CT_OK) return;
+    struct ct__scope scope = {0, tape->scope};
+    void *items = tape->scopes;
+    if (!reserve(&items, sizeof scope, tape->scope_length, &tape->scope_capacity, 1)) {
+        ct__tape_fail(tape, CT_ENOMEM, "out of memory for a scope");
+        return;
+    }
+    tape->scopes = items;
+    if (!add_text(tape, name ? name : "", &scope.name)) {
+        ct__tape_fail(tape, CT_ENOMEM, "out of memory for the name of a scope");
+        return;
+    }
+    tape->scopes[tape->scope_length] = scope;
+    tape->scope = (uint32_t)tape->scope_length++;
+}
+
+void ct_scope_end(ct_tape *tape) {
+    if (!tape || tape->status != CT_OK) return;
+    if (tape->scope == CT__NO_NODE)
+        ct__tape_fail(tape, CT_EINVAL, "ct_scope_end without a ct_scope_begin");
+    else
+        tape->scope = tape->scopes[tape->scope].parent;
+}
+
+/* --- looking --- */
+
+const ct_tensor *ct_value(ct_var v) {
+    const struct ct__node *node = ct__node(v);
+    if (!node) {
+        if (v.tape && v.tape->status != CT_OK)
+            ct__fail(v.tape->status, "ct_value", "%s", v.tape->message);
+        return NULL;
+    }
+    if (node->released) {
+        ct__tape_fail(v.tape, CT_ESTALE,
+                      "the value of node %u was released by a step: rewind the tape and record it "
+                      "anew",
+                      v.index);
+        return NULL;
+    }
+    return node->value;
+}
+
+double ct_value_item(ct_var v) {
+    const ct_tensor *value = ct_value(v);
+    return value ? ct_item(value) : (double)NAN;
+}
+
+/* --- mark, rewind, release --- */
+
+ct_mark ct_tape_mark(const ct_tape *tape) {
+    if (!tape) return (ct_mark){0};
+    uint32_t length = (uint32_t)tape->length;
+    return (ct_mark){.nodes = length,
+                     .generation = length ? tape->nodes[length - 1].generation : 0,
+                     .scope = tape->scope,
+                     .scopes = (uint32_t)tape->scope_length,
+                     .text = tape->text_length,
+                     .attrs = tape->attr_length};
+}
+
+/* Names that were given after the mark to nodes from before it went with the text. */
+static void drop_late_names(ct_tape *tape) {
+    for (size_t i = 0; i < tape->length; i++) {
+        struct ct__node *node = &tape->nodes[i];
+        if (node->name != CT__NO_NODE && node->name >= tape->text_length) node->name = CT__NO_NODE;
+    }
+}
+
+ct_status ct_tape_rewind(ct_tape *tape, ct_mark mark) {
+    if (!tape) return ct__fail_null_operand("ct_tape_rewind");
+    bool gone = mark.nodes > tape->length ||
+                (mark.nodes > 0 && tape->nodes[mark.nodes - 1].generation != mark.generation);
+    if (gone)
+        return ct__fail(CT_ESTALE, "ct_tape_rewind",
+                        "the mark at node %u is stale: the tape was rewound to before it",
+                        mark.nodes);
+    drop_nodes(tape, mark.nodes);
+    tape->scope = mark.scope;
+    tape->scope_length = mark.scopes;
+    tape->text_length = mark.text;
+    tape->attr_length = mark.attrs;
+    drop_late_names(tape);
+    tape->generation++;
+    tape->status = CT_OK;
+    tape->message[0] = '\0';
+    return CT_OK;
+}
+
+/* Drops every value on the tape that shares storage with `leaf`, the leaf's own included. */
+static void release_storage(ct_tape *tape, const ct_tensor *leaf) {
+    for (size_t i = 0; i < tape->length; i++) {
+        struct ct__node *node = &tape->nodes[i];
+        if (node->released || !ct_shares_storage(node->value, leaf)) continue;
+        ct_free(node->value);
+        node->value = NULL;
+        node->released = true;
+        tape->released++;
+    }
+}
+
+ct_status ct_tape_release(ct_tape *tape, size_t n, const ct_var *leaves) {
+    if (!tape) return ct__fail_null_operand("ct_tape_release");
+    if (tape->status != CT_OK)
+        return ct__fail(tape->status, "ct_tape_release", "%s", tape->message);
+    for (size_t i = 0; i < n; i++) {
+        const struct ct__node *node = ct__node(leaves[i]);
+        if (!node || leaves[i].tape != tape)
+            return ct__tape_fail(tape, CT_EINVAL, "a leaf of another tape cannot be released")
+                       .tape->status;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct ct__node *node = &tape->nodes[leaves[i].index];
+        if (node->released) continue;
+        ct_tensor *leaf = ct_copy(node->value);
+        if (!leaf) return ct_error()->code;
+        release_storage(tape, leaf);
+        ct_free(leaf);
+    }
+    return CT_OK;
+}

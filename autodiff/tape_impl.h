@@ -1,0 +1,137 @@
+/* The inside of a tape, shared by the files of autodiff/ alone. */
+#ifndef CT_TAPE_IMPL_H
+#define CT_TAPE_IMPL_H
+
+#include "autodiff/ct_tape.h"
+
+enum { CT__MAX_INPUTS = 4 };
+#define CT__NO_NODE UINT32_MAX
+
+/* What a node is besides its op. */
+enum ct__node_kind { CT__NODE_OP, CT__NODE_LEAF, CT__NODE_CONSTANT };
+
+/* Parameters of a structured op. Which fields count is the op's own business. Kept small: a node
+   holds only the offset of the one it needs. */
+struct ct__attr {
+    int rank;                    /* of shape or axes */
+    unsigned mask;               /* of reduced axes */
+    int axis;
+    bool keepdims;
+    enum ct_reduction reduction;
+    int64_t shape[CT_MAX_RANK];  /* a target shape, or a permutation */
+    int64_t start, step, count;  /* of a slice or its transpose */
+};
+
+struct ct__node {
+    ct_tensor *value;   /* NULL once released */
+    uint16_t op;        /* enum ct_op, when kind is CT__NODE_OP */
+    uint8_t kind;       /* enum ct__node_kind */
+    uint8_t inputs;
+    bool backward;      /* recorded by ct_grad */
+    bool released;
+    uint32_t generation;
+    uint32_t in[CT__MAX_INPUTS];
+    uint32_t attr;      /* index into the tape's attributes, or CT__NO_NODE */
+    uint32_t name;      /* offset into the tape's text, or CT__NO_NODE */
+    uint32_t scope;     /* index into the tape's scopes, or CT__NO_NODE */
+    uint32_t primal;    /* the forward node whose pull recorded this one, or CT__NO_NODE */
+};
+
+struct ct__scope {
+    uint32_t name;   /* offset into text */
+    uint32_t parent; /* or CT__NO_NODE */
+};
+
+struct ct_tape {
+    struct ct__node *nodes;
+    size_t length, capacity;
+    struct ct__attr *attrs;
+    size_t attr_length, attr_capacity;
+    char *text; /* names, each ended by a zero byte */
+    size_t text_length, text_capacity;
+    struct ct__scope *scopes;
+    size_t scope_length, scope_capacity;
+    uint32_t scope;      /* the open one */
+    uint32_t generation; /* of what is recorded now; grows with each rewind */
+    size_t released;     /* number of released nodes: while > 0 nothing may be recorded */
+    bool recording_backward;
+    uint32_t primal;     /* while ct_grad records: the node whose pull runs */
+    uint32_t *sweep;     /* scratch of ct_grad: cotangent node per node, kept for the next call */
+    uint8_t *wanted;     /* scratch of ct_grad: does the node lead to an x */
+    size_t sweep_capacity;
+    ct_status status;
+    char message[512];
+};
+
+/* What a pull rule sees. */
+struct ct__pull {
+    ct_tape *tape;
+    const struct ct__attr *attr;
+    ct_var x[CT__MAX_INPUTS]; /* the arguments */
+    ct_var y;                 /* the result */
+    ct_var g;                 /* the cotangent of the result, of its shape */
+};
+
+/* One sample of a structured op, for the checks that walk the table. */
+struct ct__sample {
+    int inputs;
+    int rank[CT__MAX_INPUTS];
+    int64_t shape[CT__MAX_INPUTS][4];
+    int64_t labels;   /* if > 0, the last input is i64 with values in [0, labels) */
+    struct ct__attr attr;
+};
+
+/* A call that must fail, with the code and a part of the text it must give. */
+struct ct__error_sample {
+    struct ct__sample sample;
+    ct_status code;
+    const char *text;
+};
+
+/* A structured op: one per LINEAR, BILINEAR and GENERAL row, `ct__op_<id>` in op_<id>.c. */
+struct ct__op_record {
+    const char *verb; /* the public function that records it, for errors and docs */
+    int inputs;
+    /* The value. Any scalar type: duals run the same lines. NULL with ct_error() on failure. */
+    ct_tensor *(*run)(const ct_tensor *const in[], const struct ct__attr *attr);
+    /* The cotangent of argument i, recorded as ops; ct__flat() when it is declared zero. */
+    ct_var (*pull)(const struct ct__pull *p, int argument);
+    const char *pull_text[CT__MAX_INPUTS]; /* the same in words, for docs and tooltips */
+    const struct ct__sample *samples;
+    int sample_count;
+    const struct ct__error_sample *errors;
+    int error_count;
+};
+
+/* NULL for elementwise ops. */
+const struct ct__op_record *ct__op_record(enum ct_op op);
+
+/* Pull of an elementwise op (tape_pulls.c, made from the table). */
+ct_var ct__elementwise_pull(enum ct_op op, const struct ct__pull *p, int argument);
+
+/* --- record.c: recording executes --- */
+
+/* Records an op: checks the operands, runs it, appends the node. attr may be NULL. */
+ct_var ct__record(enum ct_op op, int n, const ct_var *in, const struct ct__attr *attr);
+/* Records an elementwise op, after the `broadcast`s that unlike shapes need. A rank-0 constant is
+   not broadcast: nothing flows back to it. */
+ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in);
+
+/* --- tape.c --- */
+
+/* Whether another node can be recorded now; otherwise the sticky error says why not. */
+bool ct__may_record(ct_tape *tape);
+/* Appends an op node that owns `value`, which is freed on failure. */
+ct_var ct__append_op(ct_tape *tape, enum ct_op op, int n, const ct_var *in, ct_tensor *value,
+                     const struct ct__attr *attr);
+/* The sticky error. */
+ct_var ct__tape_fail(ct_tape *tape, ct_status code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The node of a live variable, or NULL after the sticky error that says what is wrong. */
+const struct ct__node *ct__node(ct_var v);
+/* The declared zero, as a pull result. */
+ct_var ct__flat(void);
+bool ct__is_flat(ct_var v);
+const char *ct__node_name(const ct_tape *tape, const struct ct__node *node); /* or NULL */
+
+#endif

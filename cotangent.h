@@ -1,0 +1,35 @@
+/**
+ * @file
+ * @brief All of Cotangent: strided tensors, tapes, gradients, small networks, optimisers, files.
+ *
+ * Each header can also be included alone.
+ */
+#ifndef COTANGENT_H
+#define COTANGENT_H
+
+#define CT_VERSION "0.1.0"
+
+#include "tensor/ct_alloc.h"
+#include "tensor/ct_api.h"
+#include "tensor/ct_error.h"
+#include "tensor/ct_op.h"
+#include "tensor/ct_ops.h"
+#include "tensor/ct_platform.h"
+#include "tensor/ct_random.h"
+#include "tensor/ct_scalar.h"
+#include "tensor/ct_tensor.h"
+
+#include "dual/ct_dual.h"
+
+#include "autodiff/ct_check.h"
+#include "autodiff/ct_dot.h"
+#include "autodiff/ct_tape.h"
+#include "autodiff/ct_var_ops.h"
+
+#include "nn/ct_nn.h"
+#include "optim/ct_optim.h"
+
+#include "io/ct_digest.h"
+#include "io/ct_safetensors.h"
+
+#endif

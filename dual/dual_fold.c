@@ -1,0 +1,118 @@
+/* Reductions and products of dual numbers, by those of the base type on strided components. */
+
+#include "dual/dual_impl.h"
+
+#include "tensor/alloc.h"
+
+#include <string.h>
+
+enum { BLOCK = 128, ITEM_BYTES = 64 /* of any base type */ };
+
+void ct__dual_sum(const ct_scalar *self, const struct ct_fold_job *job) {
+    const ct_scalar *base = self->base;
+    struct ct_fold_job tangent = *job;
+    tangent.x += base->size;
+    tangent.y += base->size;
+    base->fold[CT_FOLD_SUM](base, job);
+    base->fold[CT_FOLD_SUM](base, &tangent);
+}
+
+/* y = op(a, b) on one item each. */
+static void one(const ct_scalar *base, enum ct_op op, const void *a, const void *b, void *y) {
+    char *ptr[] = {(char *)(uintptr_t)a, (char *)(uintptr_t)b, y};
+    ptrdiff_t step[] = {0, 0, (ptrdiff_t)base->size};
+    base->loop(base, op)(base, 1, ptr, step);
+}
+
+/* One row of an extreme: which items are at the extreme (a NaN one: the NaNs). */
+struct ties {
+    const ct_scalar *base;
+    const char *x, *y;
+    ptrdiff_t x_step;
+    bool nan;
+};
+
+static void mark_ties(const struct ties *ties, size_t at, size_t n, unsigned char *mask) {
+    char *x = (char *)(uintptr_t)ties->x + (ptrdiff_t)at * ties->x_step;
+    char *y = ties->nan ? x : (char *)(uintptr_t)ties->y;
+    char *ptr[] = {x, y, (char *)mask};
+    ptrdiff_t step[] = {ties->x_step, ties->nan ? ties->x_step : 0, 1};
+    enum ct_op op = ties->nan ? CT_OP_not_equal : CT_OP_equal;
+    ties->base->loop(ties->base, op)(ties->base, n, ptr, step);
+}
+
+/* The tangent of an extreme: the mean of the tangents of the items that are tied at it. */
+static void tie_tangent(const struct ties *ties, size_t n, char *result) {
+    const ct_scalar *base = ties->base;
+    _Alignas(64) char chosen[BLOCK * ITEM_BYTES], zero[ITEM_BYTES], part[ITEM_BYTES];
+    _Alignas(64) char sum[ITEM_BYTES], count_item[ITEM_BYTES];
+    unsigned char mask[BLOCK];
+    double count = 0;
+    base->from_double(base, zero, 0);
+    base->from_double(base, sum, 0);
+    for (size_t at = 0; at < n; at += BLOCK) {
+        size_t items = n - at < BLOCK ? n - at : BLOCK;
+        mark_ties(ties, at, items, mask);
+        for (size_t i = 0; i < items; i++) count += mask[i];
+        char *tangent = (char *)(uintptr_t)ties->x + (ptrdiff_t)at * ties->x_step + base->size;
+        char *ptr[] = {(char *)mask, tangent, zero, chosen};
+        ptrdiff_t step[] = {1, ties->x_step, 0, (ptrdiff_t)base->size};
+        base->loop(base, CT_OP_where)(base, items, ptr, step);
+        struct ct_fold_job job = {items,  1,    chosen, (ptrdiff_t)base->size, 0, part,
+                                  (ptrdiff_t)base->size};
+        base->fold[CT_FOLD_SUM](base, &job);
+        one(base, CT_OP_add, sum, part, sum);
+    }
+    base->from_double(base, count_item, count);
+    one(base, CT_OP_div, sum, count_item, result);
+}
+
+static void extreme(const ct_scalar *self, const struct ct_fold_job *job, enum ct_fold fold) {
+    const ct_scalar *base = self->base;
+    base->fold[fold](base, job);
+    for (size_t j = 0; j < job->count; j++) {
+        char *y = job->y + (ptrdiff_t)j * job->y_next;
+        unsigned char equal;
+        char *ptr[] = {y, y, (char *)&equal};
+        ptrdiff_t step[] = {0, 0, 1};
+        base->loop(base, CT_OP_equal)(base, 1, ptr, step);
+        struct ties ties = {base, job->x + (ptrdiff_t)j * job->x_next, y, job->x_step, !equal};
+        tie_tangent(&ties, job->n, y + base->size);
+    }
+}
+
+void ct__dual_max(const ct_scalar *self, const struct ct_fold_job *job) {
+    extreme(self, job, CT_FOLD_MAX);
+}
+
+void ct__dual_min(const ct_scalar *self, const struct ct_fold_job *job) {
+    extreme(self, job, CT_FOLD_MIN);
+}
+
+/* (A + A' e)(B + B' e) = A B + (A' B + A B') e: three products of the base type on strided views. */
+ct_status ct__dual_matmul(const ct_scalar *self, const struct ct_matmul_job *job) {
+    const ct_scalar *base = self->base;
+    size_t count = job->m * job->n;
+    struct ct_matmul_job left = *job, right = *job;
+    if (count == 0) return CT_OK;
+    char *scratch = ct__alloc(2 * count * base->size);
+    if (!scratch) return CT_ENOMEM;
+    left.a += base->size;
+    right.b += base->size;
+    left.c = scratch;
+    right.c = scratch + count * base->size;
+    left.c_row = right.c_row = (ptrdiff_t)(job->n * base->size);
+    left.c_col = right.c_col = (ptrdiff_t)base->size;
+    ct_status status = base->matmul(base, &left);
+    if (status == CT_OK) status = base->matmul(base, &right);
+    if (status == CT_OK) status = base->matmul(base, job);
+    if (status == CT_OK)
+        for (size_t i = 0; i < job->m; i++) {
+            char *ptr[] = {left.c + (ptrdiff_t)i * left.c_row, right.c + (ptrdiff_t)i * right.c_row,
+                           job->c + (ptrdiff_t)i * job->c_row + base->size};
+            ptrdiff_t step[] = {left.c_col, right.c_col, job->c_col};
+            base->loop(base, CT_OP_add)(base, job->n, ptr, step);
+        }
+    ct__free(scratch);
+    return status;
+}

@@ -1,0 +1,15 @@
+/* The inside of dual/: loops over (value, tangent) pairs of any base type. */
+#ifndef CT_DUAL_IMPL_H
+#define CT_DUAL_IMPL_H
+
+#include "dual/ct_dual.h"
+
+/* Elementwise: made from the table's pulls (dual_loops.c). */
+ct_loop_fn *ct__dual_loop(const ct_scalar *self, enum ct_op op);
+/* Reductions and products (dual_fold.c). */
+void ct__dual_sum(const ct_scalar *self, const struct ct_fold_job *job);
+void ct__dual_max(const ct_scalar *self, const struct ct_fold_job *job);
+void ct__dual_min(const ct_scalar *self, const struct ct_fold_job *job);
+ct_status ct__dual_matmul(const ct_scalar *self, const struct ct_matmul_job *job);
+
+#endif

@@ -1,0 +1,472 @@
+#include "tensor/tensor_impl.h"
+
+#include "tensor/alloc.h"
+#include "tensor/fail.h"
+#include "tensor/parallel.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+// --- copying items: a template over the item size, instantiated with constants
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void copy_steps(size_t size, size_t n, const char *restrict from, ptrdiff_t from_step,
+                       char *restrict to, ptrdiff_t to_step)
+{
+    for (size_t i = 0; i < n; i++, from += from_step, to += to_step)
+        memcpy(to, from, size);
+}
+
+// The steps that are frequent become constants.
+INLINE void copy_row(size_t size, size_t n, const char *from, ptrdiff_t from_step, char *to,
+                     ptrdiff_t to_step)
+{
+    ptrdiff_t next = (ptrdiff_t)size;
+    if (from_step == next && to_step == next)
+        memcpy(to, from, n * size);
+    else if (from_step == 0 && to_step == next)
+        copy_steps(size, n, from, 0, to, next);
+    else if (to_step == next)
+        copy_steps(size, n, from, from_step, to, next);
+    else
+        copy_steps(size, n, from, from_step, to, to_step);
+}
+
+enum { LINE = 64 };
+
+// Swaps the axes of a tile of one cache line each way. Its lines are read whole, into a buffer, so
+// that a long step under which they share a cache set does no harm.
+INLINE void turn_tile(size_t size, const char *restrict from, ptrdiff_t from_step,
+                      char *restrict to, ptrdiff_t to_step)
+{
+    size_t side = LINE / size;
+    _Alignas(LINE) char in[LINE * LINE];
+    for (size_t j = 0; j < side; j++)
+        memcpy(in + j * LINE, from + (ptrdiff_t)j * from_step, LINE);
+    for (size_t i = 0; i < side; i++)
+        for (size_t j = 0; j < side; j++)
+            memcpy(to + (ptrdiff_t)i * to_step + (ptrdiff_t)(j * size), in + j * LINE + i * size,
+                   size);
+}
+
+// A plane that is dense along m in `from` and along n in `to`: whole tiles, then the margins. It is
+// a strip, whose m is small: each page of `from` and `to` is then met often enough.
+INLINE void turn_plane(size_t size, size_t m, size_t n, const char *from, ptrdiff_t from_step,
+                       char *to, ptrdiff_t to_step)
+{
+    size_t side = LINE / size, whole_m = m / side * side, whole_n = n / side * side;
+    ptrdiff_t next = (ptrdiff_t)size;
+    for (size_t j = 0; j < whole_n; j += side)
+        for (size_t i = 0; i < whole_m; i += side)
+            turn_tile(size, from + (ptrdiff_t)i * next + (ptrdiff_t)j * from_step, from_step,
+                      to + (ptrdiff_t)i * to_step + (ptrdiff_t)j * next, to_step);
+    for (size_t j = whole_n; j < n; j++) // few columns of `to`, read along `from`
+        copy_steps(size, whole_m, from + (ptrdiff_t)j * from_step, next, to + (ptrdiff_t)j * next,
+                   to_step);
+    for (size_t i = whole_m; i < m; i++)
+        copy_steps(size, n, from + (ptrdiff_t)i * next, from_step, to + (ptrdiff_t)i * to_step,
+                   next);
+}
+
+static void copy_row_of(size_t size, size_t n, const char *from, ptrdiff_t from_step, char *to,
+                        ptrdiff_t to_step)
+{
+    switch (size) {
+    case 1:
+        copy_row(1, n, from, from_step, to, to_step);
+        break;
+    case 2:
+        copy_row(2, n, from, from_step, to, to_step);
+        break;
+    case 4:
+        copy_row(4, n, from, from_step, to, to_step);
+        break;
+    case 8:
+        copy_row(8, n, from, from_step, to, to_step);
+        break;
+    case 16:
+        copy_row(16, n, from, from_step, to, to_step);
+        break;
+    default:
+        copy_row(size, n, from, from_step, to, to_step);
+        break;
+    }
+}
+
+static void turn_plane_of(size_t size, size_t m, size_t n, const char *from, ptrdiff_t from_step,
+                          char *to, ptrdiff_t to_step)
+{
+    switch (size) {
+    case 1:
+        turn_plane(1, m, n, from, from_step, to, to_step);
+        break;
+    case 2:
+        turn_plane(2, m, n, from, from_step, to, to_step);
+        break;
+    case 4:
+        turn_plane(4, m, n, from, from_step, to, to_step);
+        break;
+    case 8:
+        turn_plane(8, m, n, from, from_step, to, to_step);
+        break;
+    default:
+        turn_plane(16, m, n, from, from_step, to, to_step);
+        break;
+    }
+}
+
+static bool can_turn(size_t size)
+{
+    return size == 1 || size == 2 || size == 4 || size == 8 || size == 16;
+}
+
+enum { STRIP_BYTES = 8 * LINE }; // of a plane, along the axis that is dense in the source
+
+// A copy as it is cut into passes: a pass is one row, or one strip of a plane.
+struct copy {
+    struct ct__nest nest; // x is the target, y the source
+    int inner;            // loops of a pass: 0 for a single item, 1 for rows, 2 for planes
+    size_t size;
+    size_t strips; // of a plane; 1 for rows
+    const char *from;
+    char *to;
+};
+
+static void copy_strip(const struct copy *c, size_t strip, const char *from, char *to)
+{
+    const struct ct__nest *nest = &c->nest;
+    int last = nest->rank - 1;
+    size_t most = STRIP_BYTES / c->size, m = (size_t)nest->shape[last - 1], begin = strip * most;
+    ptrdiff_t size = (ptrdiff_t)c->size, to_step = nest->x[last - 1] * size;
+    turn_plane_of(c->size, m - begin < most ? m - begin : most, (size_t)nest->shape[last],
+                  from + (ptrdiff_t)begin * size, nest->y[last] * size,
+                  to + (ptrdiff_t)begin * to_step, to_step);
+}
+
+static void copy_pass(const struct copy *c, size_t strip, const char *from, char *to)
+{
+    const struct ct__nest *nest = &c->nest;
+    int last = nest->rank - 1;
+    ptrdiff_t size = (ptrdiff_t)c->size;
+    if (c->inner == 0)
+        memcpy(to, from, c->size);
+    else if (c->inner == 1)
+        copy_row_of(c->size, (size_t)nest->shape[last], from, nest->y[last] * size, to,
+                    nest->x[last] * size);
+    else
+        copy_strip(c, strip, from, to);
+}
+
+static void copy_passes(void *context, size_t begin, size_t end)
+{
+    const struct copy *c = context;
+    int outer = c->nest.rank - c->inner;
+    ptrdiff_t size = (ptrdiff_t)c->size;
+    struct ct__walk walk;
+    ct__walk_start(&walk, &c->nest, outer, begin / c->strips);
+    for (size_t i = begin; i < end; i++) {
+        copy_pass(c, i % c->strips, c->from + walk.y * size, c->to + walk.x * size);
+        if ((i + 1) % c->strips == 0)
+            ct__walk_next(&walk, &c->nest, outer);
+    }
+}
+
+// Brings the loop that is dense in the source next to the innermost, which is dense in the target.
+static bool make_plane(struct ct__nest *nest)
+{
+    int last = nest->rank - 1;
+    if (last < 1 || nest->x[last] != 1 || nest->y[last] == 0 || nest->y[last] == 1)
+        return false;
+    for (int i = 0; i < last; i++)
+        if (nest->y[i] == 1) {
+            struct ct__nest old = *nest;
+            nest->rank = 0;
+            for (int j = 0; j < last; j++)
+                if (j != i)
+                    ct__nest_add(nest, old.shape[j], old.x[j], old.y[j]);
+            ct__nest_add(nest, old.shape[i], old.x[i], old.y[i]);
+            ct__nest_add(nest, old.shape[last], old.x[last], old.y[last]);
+            return true;
+        }
+    return false;
+}
+
+enum { PARALLEL_BYTES = 1 << 20 }; // less is not worth waking a thread for
+
+void ct__copy_items(size_t item_size, int rank, const int64_t *shape, const char *from,
+                    const int64_t *from_strides, char *to, const int64_t *to_strides)
+{
+    for (int i = 0; i < rank; i++)
+        if (shape[i] == 0)
+            return;
+    struct copy c = {.nest = ct__nest_of(rank, shape, to_strides, from_strides),
+                     .size = item_size,
+                     .strips = 1,
+                     .from = from,
+                     .to = to};
+    ct__nest_sort(&c.nest);
+    ct__nest_fuse(&c.nest);
+    c.inner = c.nest.rank > 0;
+    if (can_turn(item_size) && make_plane(&c.nest)) {
+        size_t m = (size_t)c.nest.shape[c.nest.rank - 2], most = STRIP_BYTES / item_size;
+        c.inner = 2;
+        c.strips = (m - 1) / most + 1;
+    }
+    size_t passes = ct__nest_passes(&c.nest, c.nest.rank - c.inner) * c.strips;
+    size_t bytes = ct__nest_passes(&c.nest, c.nest.rank) * item_size;
+    ct__parallel_for(passes, PARALLEL_BYTES / (bytes / passes) + 1, copy_passes, &c);
+}
+
+ct_tensor *ct_compact(const ct_tensor *t)
+{
+    if (!t)
+        return ct__null(__func__);
+    if (ct_is_dense(t))
+        return ct__share(__func__, t);
+    ct_tensor *dense = ct__empty(__func__, t->scalar, t->rank, t->shape);
+    if (dense)
+        ct__copy_items(t->scalar->size, t->rank, t->shape, ct__first(t), t->strides,
+                       ct__first(dense), dense->strides);
+    return dense;
+}
+
+// --- leaving
+
+static void copy_out(const ct_tensor *t, void *items)
+{
+    int64_t dense[CT_MAX_RANK];
+    ct__dense_strides(t->rank, t->shape, dense);
+    ct__copy_items(t->scalar->size, t->rank, t->shape, ct__first(t), t->strides, items, dense);
+}
+
+ct_status ct_to_items(const ct_tensor *t, size_t bytes, void *items)
+{
+    if (!t)
+        return ct__fail_null_operand(__func__);
+    size_t needed = t->count * t->scalar->size;
+    if (bytes != needed) {
+        char shape[CT__SHAPE_TEXT_BYTES];
+        ct__format_shape(shape, sizeof shape, t->rank, t->shape);
+        return ct__fail(CT_ESHAPE, __func__,
+                        "a shape of %s of %s takes %zu bytes and there is room for %zu", shape,
+                        t->scalar->name, needed, bytes);
+    }
+    if (bytes > 0 && !items)
+        return ct__fail(CT_EINVAL, __func__, "the place for the items is NULL");
+    copy_out(t, items);
+    return CT_OK;
+}
+
+// The nest that walks t in row-major order beside dense items, and its innermost loop.
+static struct ct__nest rows_of(const ct_tensor *t, const int64_t *others)
+{
+    struct ct__nest nest = ct__nest_of(t->rank, t->shape, t->strides, others);
+    ct__nest_fuse(&nest);
+    if (nest.rank == 0) // one item is a row as well
+        nest = (struct ct__nest){.rank = 1, .shape = {1}};
+    return nest;
+}
+
+ct_status ct_to_doubles(const ct_tensor *t, size_t count, double *values)
+{
+    if (!t)
+        return ct__fail_null_operand(__func__);
+    if (count != t->count) {
+        char shape[CT__SHAPE_TEXT_BYTES];
+        ct__format_shape(shape, sizeof shape, t->rank, t->shape);
+        return ct__fail(CT_ESHAPE, __func__,
+                        "a shape of %s holds %zu item%s and there is room for %zu", shape, t->count,
+                        t->count == 1 ? "" : "s", count);
+    }
+    if (count > 0 && !values)
+        return ct__fail(CT_EINVAL, __func__, "the place for the values is NULL");
+    if (count == 0)
+        return CT_OK;
+    const ct_scalar *scalar = t->scalar;
+    if (scalar == CT_F64) {
+        copy_out(t, values);
+        return CT_OK;
+    }
+    struct ct__nest nest = rows_of(t, t->strides);
+    int outer = nest.rank - 1;
+    ptrdiff_t size = (ptrdiff_t)scalar->size, step = nest.x[outer] * size;
+    struct ct__walk walk;
+    ct__walk_start(&walk, &nest, outer, 0);
+    for (const double *end = values + count; values < end; ct__walk_next(&walk, &nest, outer)) {
+        const char *item = ct__first(t) + walk.x * size;
+        for (int64_t i = 0; i < nest.shape[outer]; i++, item += step)
+            *values++ = scalar->to_double(scalar, item);
+    }
+    return CT_OK;
+}
+
+// --- conversion
+
+static bool narrow_row(size_t n, const char *from, ptrdiff_t step, float *to)
+{
+    bool fits = true;
+    for (size_t i = 0; i < n; i++, from += step) {
+        double x;
+        memcpy(&x, from, sizeof x);
+        to[i] = (float)x;
+        fits = fits && (!isinf(to[i]) || isinf(x));
+    }
+    return fits;
+}
+
+static void widen_row(size_t n, const char *from, ptrdiff_t step, double *to)
+{
+    for (size_t i = 0; i < n; i++, from += step) {
+        float x;
+        memcpy(&x, from, sizeof x);
+        to[i] = (double)x;
+    }
+}
+
+// Returns the number of items converted before the first that does not fit.
+static size_t convert_row(const ct_scalar *source, const ct_scalar *target, size_t n,
+                          const char *from, ptrdiff_t step, char *to)
+{
+    if (source == CT_F32 && target == CT_F64) {
+        widen_row(n, from, step, (double *)(void *)to);
+        return n;
+    }
+    if (source == CT_F64 && target == CT_F32 && narrow_row(n, from, step, (float *)(void *)to))
+        return n;
+    for (size_t i = 0; i < n; i++, from += step, to += target->size)
+        if (!target->from_double(target, to, source->to_double(source, from)))
+            return i;
+    return n;
+}
+
+static ct_status fail_conversion(const char *who, const ct_tensor *t, const ct_scalar *target,
+                                 size_t item, const char *at)
+{
+    char value[64], index[CT__SHAPE_TEXT_BYTES];
+    t->scalar->format(t->scalar, at, value, sizeof value);
+    ct__format_index(index, sizeof index, t, item);
+    return ct__fail(CT_EDOMAIN, who, "the value %s at index %s does not fit %s", value, index,
+                    target->name);
+}
+
+// Converts all items of t into the dense `result`.
+static ct_status convert(const char *who, const ct_tensor *t, ct_tensor *result)
+{
+    struct ct__nest nest = rows_of(t, result->strides);
+    int outer = nest.rank - 1;
+    ptrdiff_t size = (ptrdiff_t)t->scalar->size, step = nest.x[outer] * size;
+    size_t n = (size_t)nest.shape[outer];
+    char *to = ct__first(result);
+    struct ct__walk walk;
+    ct__walk_start(&walk, &nest, outer, 0);
+    for (size_t done = 0; done < t->count; done += n, ct__walk_next(&walk, &nest, outer)) {
+        const char *from = ct__first(t) + walk.x * size;
+        size_t good =
+            convert_row(t->scalar, result->scalar, n, from, step, to + done * result->scalar->size);
+        if (good < n)
+            return fail_conversion(who, t, result->scalar, done + good,
+                                   from + (ptrdiff_t)good * step);
+    }
+    return CT_OK;
+}
+
+ct_tensor *ct_astype(const ct_tensor *t, const ct_scalar *scalar)
+{
+    if (!t || !scalar)
+        return ct__null(__func__);
+    if (t->scalar == scalar)
+        return ct__share(__func__, t);
+    ct_tensor *result = ct__empty(__func__, scalar, t->rank, t->shape);
+    if (result && t->count > 0 && convert(__func__, t, result)) {
+        ct_free(result);
+        return NULL;
+    }
+    return result;
+}
+
+// --- comparing whole tensors
+
+struct tolerance {
+    double relative, absolute;
+};
+
+// Whether a predicate holds for all pairs of a row.
+typedef bool row_test(const ct_tensor *a, const ct_tensor *b, size_t n, const char *x,
+                      ptrdiff_t x_step, const char *y, ptrdiff_t y_step,
+                      const struct tolerance *tolerance);
+
+static bool all_rows(const ct_tensor *a, const ct_tensor *b, row_test *test,
+                     const struct tolerance *tolerance)
+{
+    if (a->count == 0)
+        return true;
+    struct ct__nest nest = rows_of(a, b->strides);
+    int outer = nest.rank - 1;
+    ptrdiff_t x_size = (ptrdiff_t)a->scalar->size, y_size = (ptrdiff_t)b->scalar->size;
+    size_t n = (size_t)nest.shape[outer], passes = ct__nest_passes(&nest, outer);
+    struct ct__walk walk;
+    ct__walk_start(&walk, &nest, outer, 0);
+    for (size_t i = 0; i < passes; i++, ct__walk_next(&walk, &nest, outer))
+        if (!test(a, b, n, ct__first(a) + walk.x * x_size, nest.x[outer] * x_size,
+                  ct__first(b) + walk.y * y_size, nest.y[outer] * y_size, tolerance))
+            return false;
+    return true;
+}
+
+static bool row_is_equal(const ct_tensor *a, const ct_tensor *b, size_t n, const char *x,
+                         ptrdiff_t x_step, const char *y, ptrdiff_t y_step,
+                         const struct tolerance *tolerance)
+{
+    (void)b;
+    (void)tolerance;
+    const ct_scalar *scalar = a->scalar;
+    ptrdiff_t size = (ptrdiff_t)scalar->size;
+    if (x_step == size && y_step == size && scalar->traits & CT_PLAIN &&
+        memcmp(x, y, n * scalar->size) == 0)
+        return true; // equal bytes are equal values; unequal ones may be too (NaN, zeros)
+    for (size_t i = 0; i < n; i++, x += x_step, y += y_step)
+        if (!scalar->equal(scalar, x, y))
+            return false;
+    return true;
+}
+
+static bool is_close(double a, double b, const struct tolerance *tolerance)
+{
+    if (isnan(a) || isnan(b))
+        return isnan(a) && isnan(b);
+    if (isinf(a) || isinf(b))
+        return (a > 0) == (b > 0) && isinf(a) && isinf(b);
+    return fabs(a - b) <= tolerance->absolute + tolerance->relative * fabs(b);
+}
+
+static bool row_is_close(const ct_tensor *a, const ct_tensor *b, size_t n, const char *x,
+                         ptrdiff_t x_step, const char *y, ptrdiff_t y_step,
+                         const struct tolerance *tolerance)
+{
+    for (size_t i = 0; i < n; i++, x += x_step, y += y_step)
+        if (!is_close(a->scalar->to_double(a->scalar, x), b->scalar->to_double(b->scalar, y),
+                      tolerance))
+            return false;
+    return true;
+}
+
+bool ct_tensor_equal(const ct_tensor *a, const ct_tensor *b)
+{
+    if (!a || !b) {
+        ct__fail_null_operand(__func__);
+        return false;
+    }
+    return a->scalar == b->scalar && ct__same_shape(a, b) && all_rows(a, b, row_is_equal, NULL);
+}
+
+bool ct_all_close(const ct_tensor *a, const ct_tensor *b, double rtol, double atol)
+{
+    if (!a || !b) {
+        ct__fail_null_operand(__func__);
+        return false;
+    }
+    struct tolerance tolerance = {rtol, atol};
+    return ct__same_shape(a, b) && all_rows(a, b, row_is_close, &tolerance);
+}

@@ -1,0 +1,118 @@
+/**
+ * @file ct_ops.h
+ * Elementwise ops on tensors. Made from tensor/ops.def by `make ops`; do not edit.
+ *
+ * Operands are broadcast as in NumPy and must be of one scalar type; there is no implicit
+ * promotion (ct_astype() converts). A scalar type without the op is CT_EDTYPE, shapes that do not
+ * broadcast are CT_ESHAPE, and a NULL operand passes NULL on. The result is new and dense, except
+ * that comparisons give bool and that the mask of ct_where() is bool. Bits depend on the items
+ * alone. Formulas and derivatives stand in docs/ops.md.
+ */
+#ifndef CT_OPS_H
+#define CT_OPS_H
+
+#include "tensor/ct_tensor.h"
+
+CT_BEGIN_DECLS
+
+/** x + z. */
+CT_API ct_tensor *ct_add(const ct_tensor *x, const ct_tensor *z);
+/** x - z. */
+CT_API ct_tensor *ct_sub(const ct_tensor *x, const ct_tensor *z);
+/** x z. */
+CT_API ct_tensor *ct_mul(const ct_tensor *x, const ct_tensor *z);
+/** x / z. */
+CT_API ct_tensor *ct_div(const ct_tensor *x, const ct_tensor *z);
+/**
+ * x z, but +0 where either factor is exactly 0, even against an infinity or NaN: the product of
+ * derivative rules.
+ */
+CT_API ct_tensor *ct_smul(const ct_tensor *x, const ct_tensor *z);
+/**
+ * x to the power z, as C's pow; d/dx 0^0 = 0, d/dz 0^z = 0 for z >= 0, a constant exponent never
+ * poisons.
+ */
+CT_API ct_tensor *ct_pow(const ct_tensor *x, const ct_tensor *z);
+/**
+ * the larger of x and z (IEEE 754-2019: NaN propagates, +0 > -0); at equality each gets half the
+ * gradient.
+ */
+CT_API ct_tensor *ct_maximum(const ct_tensor *x, const ct_tensor *z);
+/**
+ * the smaller of x and z (IEEE 754-2019: NaN propagates, -0 < +0); at equality each gets half the
+ * gradient.
+ */
+CT_API ct_tensor *ct_minimum(const ct_tensor *x, const ct_tensor *z);
+/** the share of x in the gradient of maximum(x, z): 1, 1/2 or 0; a NaN takes all, two share. */
+CT_API ct_tensor *ct_max_share(const ct_tensor *x, const ct_tensor *z);
+/** -x. */
+CT_API ct_tensor *ct_neg(const ct_tensor *x);
+/** |x|; the derivative at 0 is 0. */
+CT_API ct_tensor *ct_abs(const ct_tensor *x);
+/** 1, -1, or 0 at both zeros; NaN stays NaN. */
+CT_API ct_tensor *ct_sign(const ct_tensor *x);
+/** x squared. */
+CT_API ct_tensor *ct_square(const ct_tensor *x);
+/** the square root; the derivative at 0 is +infinity. */
+CT_API ct_tensor *ct_sqrt(const ct_tensor *x);
+/** 1 / sqrt(x). */
+CT_API ct_tensor *ct_rsqrt(const ct_tensor *x);
+/** 1 / x. */
+CT_API ct_tensor *ct_reciprocal(const ct_tensor *x);
+/** e to the x. */
+CT_API ct_tensor *ct_exp(const ct_tensor *x);
+/** e to the x, minus 1, accurate near 0. */
+CT_API ct_tensor *ct_expm1(const ct_tensor *x);
+/** the natural logarithm. */
+CT_API ct_tensor *ct_log(const ct_tensor *x);
+/** log(1 + x), accurate near 0. */
+CT_API ct_tensor *ct_log1p(const ct_tensor *x);
+/** the sine of x radians. */
+CT_API ct_tensor *ct_sin(const ct_tensor *x);
+/** the cosine of x radians. */
+CT_API ct_tensor *ct_cos(const ct_tensor *x);
+/** the tangent of x radians. */
+CT_API ct_tensor *ct_tan(const ct_tensor *x);
+/** the inverse tangent, in radians. */
+CT_API ct_tensor *ct_atan(const ct_tensor *x);
+/** the hyperbolic tangent. */
+CT_API ct_tensor *ct_tanh(const ct_tensor *x);
+/** 1 / (1 + exp(-x)). */
+CT_API ct_tensor *ct_sigmoid(const ct_tensor *x);
+/** max(x, 0); NaN stays NaN; the derivative at 0 and NaN is 0. */
+CT_API ct_tensor *ct_relu(const ct_tensor *x);
+/** the derivative of relu: 1 where x > 0, else 0. */
+CT_API ct_tensor *ct_relu_mask(const ct_tensor *x);
+/** x where z > 0, else 0: the pull of relu. */
+CT_API ct_tensor *ct_relu_grad(const ct_tensor *x, const ct_tensor *z);
+/** log(1 + exp(x)), exact at both ends. */
+CT_API ct_tensor *ct_softplus(const ct_tensor *x);
+/** log(sigmoid(x)), exact at both ends. */
+CT_API ct_tensor *ct_log_sigmoid(const ct_tensor *x);
+/** x sigmoid(x). */
+CT_API ct_tensor *ct_silu(const ct_tensor *x);
+/** the error function. */
+CT_API ct_tensor *ct_erf(const ct_tensor *x);
+/** the distribution function of the standard normal. */
+CT_API ct_tensor *ct_normcdf(const ct_tensor *x);
+/** the density of the standard normal. */
+CT_API ct_tensor *ct_normpdf(const ct_tensor *x);
+/** x normcdf(x), the exact one. */
+CT_API ct_tensor *ct_gelu(const ct_tensor *x);
+/** whether x = z. */
+CT_API ct_tensor *ct_equal(const ct_tensor *x, const ct_tensor *z);
+/** whether x differs from z; true for NaN. */
+CT_API ct_tensor *ct_not_equal(const ct_tensor *x, const ct_tensor *z);
+/** whether x < z. */
+CT_API ct_tensor *ct_less(const ct_tensor *x, const ct_tensor *z);
+/** whether x <= z. */
+CT_API ct_tensor *ct_less_equal(const ct_tensor *x, const ct_tensor *z);
+/** whether x > z. */
+CT_API ct_tensor *ct_greater(const ct_tensor *x, const ct_tensor *z);
+/** whether x >= z. */
+CT_API ct_tensor *ct_greater_equal(const ct_tensor *x, const ct_tensor *z);
+/** z where the mask x is true, else w; what is not chosen gets no gradient, not even NaN. */
+CT_API ct_tensor *ct_where(const ct_tensor *mask, const ct_tensor *z, const ct_tensor *w);
+
+CT_END_DECLS
+#endif

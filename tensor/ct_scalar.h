@@ -1,0 +1,109 @@
+/**
+ * @file ct_scalar.h
+ * Scalar types: what a tensor's items are.
+ *
+ * A scalar type is a table of functions. Its work is done by *loops over n strided items*, not by
+ * per-item calls, so that a tensor layer which is generic over the scalar is still fast. Slots come
+ * in three tiers: required; optional with a default made from the required ones; optional without
+ * one, whose absence is the error "bool has no add".
+ */
+#ifndef CT_SCALAR_H
+#define CT_SCALAR_H
+
+#include "tensor/ct_api.h"
+#include "tensor/ct_error.h"
+#include "tensor/ct_op.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+CT_BEGIN_DECLS
+
+/** What may be asked of a scalar type. */
+enum ct_trait {
+    CT_NUMERIC = 1,        /**< has add, mul, ... */
+    CT_REAL = 2,           /**< approximates the real numbers */
+    CT_ORDERED = 4,        /**< has comparisons, max, min */
+    CT_DIFFERENTIABLE = 8, /**< gradients of it make sense */
+    CT_PLAIN = 16,         /**< its bytes may be written to files and compared */
+    CT_BOOLEAN = 32,       /**< a truth value in one byte, 0 or 1 */
+    CT_INTEGER = 64        /**< exact integers */
+};
+
+typedef struct ct_scalar ct_scalar;
+
+/**
+ * A loop over @p n items. `ptr[0 .. arity-1]` are the operands and `ptr[arity]` is the result;
+ * `step[]` are the signed distances in bytes between items. The result never overlaps an operand
+ * unless it is exactly that operand, item by item.
+ */
+typedef void ct_loop_fn(const ct_scalar *self, size_t n, char *const ptr[], const ptrdiff_t step[]);
+
+/** The order-fixed reductions that a scalar type may offer. */
+enum ct_fold { CT_FOLD_SUM, CT_FOLD_MAX, CT_FOLD_MIN, CT_FOLD_COUNT };
+
+/**
+ * @p count independent reductions of @p n items each. All steps are in bytes and signed.
+ * Reduction j reads `x + j * x_next + i * x_step` for i < n and writes `y + j * y_next`.
+ * n > 0 for max and min.
+ */
+struct ct_fold_job {
+    size_t n, count;
+    const char *x;
+    ptrdiff_t x_step, x_next;
+    char *y;
+    ptrdiff_t y_next;
+};
+
+/**
+ * c = a b for one pair of matrices, m x k times k x n; every step is in bytes and signed, those of
+ * @p a and @p b may be 0. @p c does not overlap the operands and is overwritten.
+ */
+struct ct_matmul_job {
+    size_t m, n, k;
+    const char *a;
+    ptrdiff_t a_row, a_col;
+    const char *b;
+    ptrdiff_t b_row, b_col;
+    char *c;
+    ptrdiff_t c_row, c_col;
+};
+
+/** A scalar type. Objects of this type are constant and outlive every tensor that uses them. */
+struct ct_scalar {
+    const char *name;
+    size_t size;  /**< bytes of an item */
+    size_t align; /**< its alignment, a power of two, at most 64 */
+    unsigned traits;
+    int level;             /**< 0, or the level of a dual number */
+    const ct_scalar *base; /**< what a dual's value and tangent are made of, or NULL */
+
+    /* Required. */
+    double (*to_double)(const ct_scalar *self, const void *item);
+    /** @return false, and leaves the item alone, where @p value does not fit. */
+    bool (*from_double)(const ct_scalar *self, void *item, double value);
+    /** Writes text as snprintf does; independent of the locale; reads back to the same value. */
+    int (*format)(const ct_scalar *self, const void *item, char *text, size_t size);
+    /** Equality of values: NaN equals NaN here, -0 equals 0. */
+    bool (*equal)(const ct_scalar *self, const void *a, const void *b);
+
+    /* Optional, without a default: NULL, or a function which may return NULL. */
+    ct_loop_fn *(*loop)(const ct_scalar *self, enum ct_op op);
+    void (*fold[CT_FOLD_COUNT])(const ct_scalar *self, const struct ct_fold_job *job);
+    /** @return CT_ENOMEM when no scratch memory could be had, otherwise CT_OK. */
+    ct_status (*matmul)(const ct_scalar *self, const struct ct_matmul_job *job);
+};
+
+CT_API extern const ct_scalar ct_scalar_f32;  /**< IEEE 754 binary32 */
+CT_API extern const ct_scalar ct_scalar_f64;  /**< IEEE 754 binary64 */
+CT_API extern const ct_scalar ct_scalar_i64;  /**< labels and indices; no arithmetic yet */
+CT_API extern const ct_scalar ct_scalar_bool; /**< masks: one byte, 0 or 1 */
+
+#define CT_F32 (&ct_scalar_f32)
+#define CT_F64 (&ct_scalar_f64)
+#define CT_I64 (&ct_scalar_i64)
+#define CT_BOOL (&ct_scalar_bool)
+
+CT_END_DECLS
+#endif

@@ -1,0 +1,23 @@
+#include "tensor/kernels/kern_table.h"
+
+#include "tensor/isa.h"
+#include "tensor/kernels/kern_fold.h"
+#include "tensor/kernels/kern_map.h"
+#include "tensor/kernels/kern_matmul.h"
+
+#define REAL(type, isa)                                                                            \
+    {                                                                                              \
+        ct__##type##_loops_##isa,                                                                  \
+            {ct__##type##_sum_##isa, ct__##type##_max_##isa, ct__##type##_min_##isa},              \
+            ct__##type##_matmul_##isa                                                              \
+    }
+
+static const struct ct__kernels tables[] = {
+    [CT__ISA_SCALAR] = {REAL(f32, scalar), REAL(f64, scalar)},
+    [CT__ISA_AVX2] = {REAL(f32, avx2), REAL(f64, avx2)},
+    [CT__ISA_AVX512] = {REAL(f32, avx512), REAL(f64, avx512)},
+};
+
+const struct ct__kernels *ct__kernels(void) {
+    return &tables[ct__isa_current()];
+}

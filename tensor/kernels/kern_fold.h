@@ -1,0 +1,31 @@
+/* The order-fixed reductions, compiled once per instruction set: what each object exports. */
+#ifndef CT_KERN_FOLD_H
+#define CT_KERN_FOLD_H
+
+#include "tensor/ct_scalar.h"
+
+/*
+ * The contract. A sum depends on its items in order and on nothing else:
+ *   - items are cut in blocks of 1,024, and item i of a block goes to lane i mod 16;
+ *   - a lane is a chain of adds from its first item onwards;
+ *   - lanes are combined as l with l + 8, then + 4, + 2, + 1 (lower + upper); a lane without an
+ *     item is skipped;
+ *   - blocks are combined in adjacent pairs, level by level, an odd last one going up unchanged.
+ * The sum of nothing is +0. Maximum and minimum are those of IEEE 754-2019 and know no order.
+ * Large jobs are spread by ct__parallel_for; none allocates.
+ */
+#define CT__FOLD_NAMES(XX, isa)                                                                    \
+    XX(ct__f32_sum_##isa)                                                                          \
+    XX(ct__f32_max_##isa)                                                                          \
+    XX(ct__f32_min_##isa)                                                                          \
+    XX(ct__f64_sum_##isa)                                                                          \
+    XX(ct__f64_max_##isa)                                                                          \
+    XX(ct__f64_min_##isa)
+
+#define CT__FOLD_DECLARE(name) void name(const ct_scalar *self, const struct ct_fold_job *job);
+CT__FOLD_NAMES(CT__FOLD_DECLARE, scalar)
+CT__FOLD_NAMES(CT__FOLD_DECLARE, avx2)
+CT__FOLD_NAMES(CT__FOLD_DECLARE, avx512)
+#undef CT__FOLD_DECLARE
+
+#endif

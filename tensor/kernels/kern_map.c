@@ -1,0 +1,122 @@
+/* Elementwise kernels: compiled once per instruction set, every row of the table for f32 and f64.
+
+   A loop is written for dense operands only. Operands with another stride are packed, a block at a
+   time, into a buffer that stays in L1, and a strided result is unpacked from one: the arithmetic
+   of an item is the same whatever the layout, and so are its bits. */
+
+#include "tensor/kernels/kern_map.h"
+#include "tensor/kernels/vec.h"
+#include "tensor/kernels/vmath_f32.h"
+#include "tensor/kernels/vmath_f64.h"
+#include "tensor/kernels/vsleef.h"
+#include "tensor/kernels/words.h"
+
+#include <math.h>
+
+#if CT_ISA_LEVEL == 0
+#define ISA scalar
+#elif CT_ISA_LEVEL == 1
+#define ISA avx2
+#else
+#define ISA avx512
+#endif
+
+/* ct__f32_loops_avx2 and so on. */
+#define LOOPS_NAME(type) CT_CAT(CT_CAT(CT_CAT(ct__, type), _loops_), ISA)
+
+#define INLINE static inline __attribute__((always_inline, unused))
+
+enum { BLOCK = 256, MAX_ARITY = 3, NO_MASK = -1 };
+
+/* One op of one type: a loop over dense operands. */
+struct map {
+    void (*dense)(size_t n, const void *const x[], void *y);
+    int arity;
+    int mask_operand; /* the operand (or, at `arity`, the result) of one byte, or NO_MASK */
+    size_t item;
+};
+
+static size_t operand_size(const struct map *map, int i) {
+    return i == map->mask_operand ? 1 : map->item;
+}
+
+/* The loops are over constant sizes so that the compiler turns each copy into one move. */
+static void pack(size_t size, size_t n, const char *from, ptrdiff_t step, char *to) {
+    if (size == 8)
+        for (size_t i = 0; i < n; i++) memcpy(to + 8 * i, from + (ptrdiff_t)i * step, 8);
+    else if (size == 4)
+        for (size_t i = 0; i < n; i++) memcpy(to + 4 * i, from + (ptrdiff_t)i * step, 4);
+    else
+        for (size_t i = 0; i < n; i++) to[i] = from[(ptrdiff_t)i * step];
+}
+
+static void unpack(size_t size, size_t n, const char *from, char *to, ptrdiff_t step) {
+    if (size == 8)
+        for (size_t i = 0; i < n; i++) memcpy(to + (ptrdiff_t)i * step, from + 8 * i, 8);
+    else if (size == 4)
+        for (size_t i = 0; i < n; i++) memcpy(to + (ptrdiff_t)i * step, from + 4 * i, 4);
+    else
+        for (size_t i = 0; i < n; i++) to[(ptrdiff_t)i * step] = from[i];
+}
+
+static void run_strided(const struct map *map, size_t n, char *const ptr[],
+                        const ptrdiff_t step[]) {
+    _Alignas(64) char buffer[MAX_ARITY + 1][BLOCK * sizeof(double)];
+    int last = map->arity;
+    bool dense_result = step[last] == (ptrdiff_t)operand_size(map, last);
+    for (int i = 0; i < last; i++)
+        if (step[i] == 0)
+            pack(operand_size(map, i), n < BLOCK ? n : BLOCK, ptr[i], 0, buffer[i]);
+    for (size_t at = 0; at < n; at += BLOCK) {
+        size_t count = n - at < BLOCK ? n - at : BLOCK;
+        const void *x[MAX_ARITY];
+        for (int i = 0; i < last; i++) {
+            size_t size = operand_size(map, i);
+            const char *from = ptr[i] + (ptrdiff_t)at * step[i];
+            bool in_place = step[i] == (ptrdiff_t)size;
+            x[i] = in_place ? from : buffer[i];
+            if (!in_place && step[i] != 0) pack(size, count, from, step[i], buffer[i]);
+        }
+        char *y = ptr[last] + (ptrdiff_t)at * step[last];
+        map->dense(count, x, dense_result ? y : buffer[last]);
+        if (!dense_result) unpack(operand_size(map, last), count, buffer[last], y, step[last]);
+    }
+}
+
+static void run_map(const struct map *map, size_t n, char *const ptr[], const ptrdiff_t step[]) {
+    const void *x[MAX_ARITY];
+    bool dense = true;
+    for (int i = 0; i <= map->arity; i++)
+        dense = dense && step[i] == (ptrdiff_t)operand_size(map, i);
+    if (!dense) {
+        run_strided(map, n, ptr, step);
+        return;
+    }
+    for (int i = 0; i < map->arity; i++) x[i] = ptr[i];
+    map->dense(n, x, ptr[map->arity]);
+}
+
+#define T     float
+#define V     f32v
+#define M     f32m
+#define LANES F32V_LANES
+#define VF(x) CT_CAT(f32v_, x)
+#define TF(x) CT_CAT(f32_, x)
+#define LOOPS LOOPS_NAME(f32)
+#include "tensor/kernels/kern_map.inc"
+#undef T
+#undef V
+#undef M
+#undef LANES
+#undef VF
+#undef TF
+#undef LOOPS
+
+#define T     double
+#define V     f64v
+#define M     f64m
+#define LANES F64V_LANES
+#define VF(x) CT_CAT(f64v_, x)
+#define TF(x) CT_CAT(f64_, x)
+#define LOOPS LOOPS_NAME(f64)
+#include "tensor/kernels/kern_map.inc"

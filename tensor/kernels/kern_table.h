@@ -1,0 +1,21 @@
+/* The kernels of the instruction set in force. */
+#ifndef CT_KERN_TABLE_H
+#define CT_KERN_TABLE_H
+
+#include "tensor/ct_scalar.h"
+
+/* The kernels of one real type. */
+struct ct__real_kernels {
+    ct_loop_fn *const *loops; /* CT_OP_COUNT entries, NULL for structured ops */
+    void (*fold[CT_FOLD_COUNT])(const ct_scalar *self, const struct ct_fold_job *job);
+    ct_status (*matmul)(const ct_scalar *self, const struct ct_matmul_job *job);
+};
+
+struct ct__kernels {
+    struct ct__real_kernels f32, f64;
+};
+
+/* Chosen once, by ct__isa_current(). */
+const struct ct__kernels *ct__kernels(void);
+
+#endif

@@ -1,0 +1,167 @@
+#ifndef CT_VEC_LANES_H
+#define CT_VEC_LANES_H
+
+/*
+ * What reductions and packing need beyond the vocabulary of vec.h: the operations that look across
+ * lanes. For each item type T in {f32, f64}:
+ *
+ *   down(v, h)     lane l of the result is lane l + h of v for l < h, other lanes are anything;
+ *                  h is a power of two, less than the number of lanes
+ *   first(v)       lane 0
+ *   transpose(v)   v is an array of as many vectors as lanes: lane j of v[i] and lane i of v[j]
+ *                  change places
+ */
+
+#include "vec.h"
+
+/* What a kernel's object exports carries its instruction set's name. */
+#ifndef CT_ISA_NAME
+#if CT_ISA_LEVEL == 0
+#define CT_ISA_NAME(name) CT_CAT(name, _scalar)
+#elif CT_ISA_LEVEL == 1
+#define CT_ISA_NAME(name) CT_CAT(name, _avx2)
+#else
+#define CT_ISA_NAME(name) CT_CAT(name, _avx512)
+#endif
+#endif
+
+#if CT_ISA_LEVEL == 0
+
+CT_VEC_INLINE f32v f32v_down(f32v v, int h) {
+    (void)h;
+    return v;
+}
+
+CT_VEC_INLINE float f32v_first(f32v v) {
+    return v;
+}
+
+CT_VEC_INLINE void f32v_transpose(f32v *v) {
+    (void)v;
+}
+
+CT_VEC_INLINE f64v f64v_down(f64v v, int h) {
+    (void)h;
+    return v;
+}
+
+CT_VEC_INLINE double f64v_first(f64v v) {
+    return v;
+}
+
+CT_VEC_INLINE void f64v_transpose(f64v *v) {
+    (void)v;
+}
+
+#elif CT_ISA_LEVEL == 1
+
+CT_VEC_INLINE f32v f32v_down(f32v v, int h) {
+    return h == 4   ? _mm256_permute2f128_ps(v, v, 0x01)
+           : h == 2 ? _mm256_permute_ps(v, 0x4e)
+                    : _mm256_permute_ps(v, 0xb1);
+}
+
+CT_VEC_INLINE float f32v_first(f32v v) {
+    return _mm256_cvtss_f32(v);
+}
+
+CT_VEC_INLINE void f32v_transpose(f32v *v) {
+    f32v t[8];
+    for (int i = 0; i < 8; i += 4) {
+        f32v a = _mm256_unpacklo_ps(v[i], v[i + 1]), b = _mm256_unpackhi_ps(v[i], v[i + 1]);
+        f32v c = _mm256_unpacklo_ps(v[i + 2], v[i + 3]), d = _mm256_unpackhi_ps(v[i + 2], v[i + 3]);
+        t[i] = _mm256_shuffle_ps(a, c, 0x44);
+        t[i + 1] = _mm256_shuffle_ps(a, c, 0xee);
+        t[i + 2] = _mm256_shuffle_ps(b, d, 0x44);
+        t[i + 3] = _mm256_shuffle_ps(b, d, 0xee);
+    }
+    for (int i = 0; i < 4; i++) {
+        v[i] = _mm256_permute2f128_ps(t[i], t[i + 4], 0x20);
+        v[i + 4] = _mm256_permute2f128_ps(t[i], t[i + 4], 0x31);
+    }
+}
+
+CT_VEC_INLINE f64v f64v_down(f64v v, int h) {
+    return h == 2 ? _mm256_permute2f128_pd(v, v, 0x01) : _mm256_permute_pd(v, 0x5);
+}
+
+CT_VEC_INLINE double f64v_first(f64v v) {
+    return _mm256_cvtsd_f64(v);
+}
+
+CT_VEC_INLINE void f64v_transpose(f64v *v) {
+    f64v a = _mm256_unpacklo_pd(v[0], v[1]), b = _mm256_unpackhi_pd(v[0], v[1]);
+    f64v c = _mm256_unpacklo_pd(v[2], v[3]), d = _mm256_unpackhi_pd(v[2], v[3]);
+    v[0] = _mm256_permute2f128_pd(a, c, 0x20);
+    v[1] = _mm256_permute2f128_pd(b, d, 0x20);
+    v[2] = _mm256_permute2f128_pd(a, c, 0x31);
+    v[3] = _mm256_permute2f128_pd(b, d, 0x31);
+}
+
+#else
+
+CT_VEC_INLINE f32v f32v_down(f32v v, int h) {
+    return h == 8   ? _mm512_shuffle_f32x4(v, v, 0x4e)
+           : h == 4 ? _mm512_shuffle_f32x4(v, v, 0xb1)
+           : h == 2 ? _mm512_permute_ps(v, 0x4e)
+                    : _mm512_permute_ps(v, 0xb1);
+}
+
+CT_VEC_INLINE float f32v_first(f32v v) {
+    return _mm512_cvtss_f32(v);
+}
+
+CT_VEC_INLINE void f32v_transpose(f32v *v) {
+    // Squares of 4 x 4 inside the quarters first, then the quarters.
+    f32v t[16];
+    for (int i = 0; i < 16; i += 4) {
+        f32v a = _mm512_unpacklo_ps(v[i], v[i + 1]), b = _mm512_unpackhi_ps(v[i], v[i + 1]);
+        f32v c = _mm512_unpacklo_ps(v[i + 2], v[i + 3]), d = _mm512_unpackhi_ps(v[i + 2], v[i + 3]);
+        t[i] = _mm512_shuffle_ps(a, c, 0x44);
+        t[i + 1] = _mm512_shuffle_ps(a, c, 0xee);
+        t[i + 2] = _mm512_shuffle_ps(b, d, 0x44);
+        t[i + 3] = _mm512_shuffle_ps(b, d, 0xee);
+    }
+    for (int i = 0; i < 4; i++) {
+        f32v a = _mm512_shuffle_f32x4(t[i], t[i + 4], 0x88);
+        f32v b = _mm512_shuffle_f32x4(t[i + 8], t[i + 12], 0x88);
+        f32v c = _mm512_shuffle_f32x4(t[i], t[i + 4], 0xdd);
+        f32v d = _mm512_shuffle_f32x4(t[i + 8], t[i + 12], 0xdd);
+        v[i] = _mm512_shuffle_f32x4(a, b, 0x88);
+        v[i + 8] = _mm512_shuffle_f32x4(a, b, 0xdd);
+        v[i + 4] = _mm512_shuffle_f32x4(c, d, 0x88);
+        v[i + 12] = _mm512_shuffle_f32x4(c, d, 0xdd);
+    }
+}
+
+CT_VEC_INLINE f64v f64v_down(f64v v, int h) {
+    return h == 4   ? _mm512_shuffle_f64x2(v, v, 0x4e)
+           : h == 2 ? _mm512_shuffle_f64x2(v, v, 0xb1)
+                    : _mm512_permute_pd(v, 0x55);
+}
+
+CT_VEC_INLINE double f64v_first(f64v v) {
+    return _mm512_cvtsd_f64(v);
+}
+
+CT_VEC_INLINE void f64v_transpose(f64v *v) {
+    f64v t[8];
+    for (int i = 0; i < 8; i += 2) {
+        t[i] = _mm512_unpacklo_pd(v[i], v[i + 1]);
+        t[i + 1] = _mm512_unpackhi_pd(v[i], v[i + 1]);
+    }
+    for (int i = 0; i < 2; i++) {
+        f64v a = _mm512_shuffle_f64x2(t[i], t[i + 2], 0x88);
+        f64v b = _mm512_shuffle_f64x2(t[i + 4], t[i + 6], 0x88);
+        f64v c = _mm512_shuffle_f64x2(t[i], t[i + 2], 0xdd);
+        f64v d = _mm512_shuffle_f64x2(t[i + 4], t[i + 6], 0xdd);
+        v[i] = _mm512_shuffle_f64x2(a, b, 0x88);
+        v[i + 4] = _mm512_shuffle_f64x2(a, b, 0xdd);
+        v[i + 2] = _mm512_shuffle_f64x2(c, d, 0x88);
+        v[i + 6] = _mm512_shuffle_f64x2(c, d, 0xdd);
+    }
+}
+
+#endif
+
+#endif

@@ -1,0 +1,41 @@
+/* The words of value formulas in tensor/ops.def, as vector code: VF(name) is the vocabulary of
+   vec.h, vmath_*.h and vsleef.h for the item type T at hand. Vectors and masks are the caller's;
+   one line per word, and a new op that is spelled in these words needs none. */
+
+#define K(c)           VF(set1)((T)(c))
+#define ADD(a, b)      VF(add)(a, b)
+#define SUB(a, b)      VF(sub)(a, b)
+#define MUL(a, b)      VF(mul)(a, b)
+#define DIV(a, b)      VF(div)(a, b)
+#define NEG(a)         VF(neg)(a)
+#define ABS(a)         VF(abs)(a)
+#define SQRT(a)        VF(sqrt)(a)
+#define MAX(a, b)      VF(max_ieee)(a, b)
+#define MIN(a, b)      VF(min_ieee)(a, b)
+
+#define EQ(a, b)       VF(eq)(a, b)
+#define NE(a, b)       VF(ne)(a, b)
+#define LT(a, b)       VF(lt)(a, b)
+#define LE(a, b)       VF(le)(a, b)
+#define GT(a, b)       VF(gt)(a, b)
+#define GE(a, b)       VF(ge)(a, b)
+#define OR(a, b)       VF(mor)(a, b)
+#define AND(a, b)      VF(mand)(a, b)
+#define WHERE(m, a, b) VF(select)(m, a, b)
+
+#define RSQRT(a)       VF(rsqrt)(a)
+#define EXP(a)         VF(exp)(a)
+#define EXPM1(a)       VF(expm1)(a)
+#define LOG(a)         VF(log)(a)
+#define LOG1P(a)       VF(log1p)(a)
+#define TANH(a)        VF(tanh)(a)
+#define SIGMOID(a)     VF(sigmoid)(a)
+#define SOFTPLUS(a)    VF(softplus)(a)
+#define ERF(a)         VF(erf)(a)
+#define NORMCDF(a)     VF(normcdf)(a)
+
+#define SIN(a)         VF(sin)(a)
+#define COS(a)         VF(cos)(a)
+#define TAN(a)         VF(tan)(a)
+#define ATAN(a)        VF(atan)(a)
+#define POW(a, b)      VF(pow)(a, b)

@@ -1,0 +1,30 @@
+/**
+ * @file
+ * @brief Loops over threads (internal).
+ */
+#ifndef CT_PARALLEL_H
+#define CT_PARALLEL_H
+
+#include <stddef.h>
+
+/**
+ * @brief Runs @p fn over disjoint ranges that together cover [0, n) and returns when all are done.
+ *
+ * Each range begins at a multiple of @p grain and may span several of them, so how a range is cut is no property that a
+ * result may depend on. The caller works too, and alone when n <= grain, when there is one thread, when it is called from
+ * within another loop, or when another thread's loop has the workers. Workers have the default floating-point environment.
+ *
+ * Errors in @p fn are its own affair: the thread's last error of a worker is not the caller's, so record what went wrong
+ * in @p ctx (the lowest index wins) and fail after the loop.
+ *
+ * @param grain  Items that are not worth splitting; 0 counts as 1.
+ * @par Errors         None: where no thread can be made, the caller does the work.
+ * @par Thread safety  Any thread; after fork the child makes workers of its own.
+ * @par Determinism    Which thread runs which range differs from run to run.
+ * @par Cost           A few microseconds when workers wait close by, some tens when they sleep; never allocates after the
+ *                     first loop.
+ */
+void ct__parallel_for(size_t n, size_t grain, void (*fn)(void *ctx, size_t begin, size_t end),
+                      void *ctx);
+
+#endif

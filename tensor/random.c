@@ -1,0 +1,300 @@
+// Random numbers from Philox 4x32-10: J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw,
+// "Parallel random numbers: as easy as 1, 2, 3", SC 2011. A block is a pure function of (seed,
+// stream, position), so a draw can be cut among threads anywhere.
+
+#include "tensor/ct_random.h"
+
+#include "tensor/ct_ops.h"
+#include "tensor/fail.h"
+#include "tensor/parallel.h"
+#include "tensor/tensor_impl.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { ROUNDS = 10, GRAIN = 1 << 13, NORMAL_BLOCK = 1 << 15 };
+
+// ---- the generator
+
+static uint32_t low_half(uint64_t x)
+{
+    return (uint32_t)(x & UINT32_MAX);
+}
+
+static uint32_t high_half(uint64_t x)
+{
+    return (uint32_t)(x >> 32);
+}
+
+static uint64_t join(uint32_t high, uint32_t low)
+{
+    return (uint64_t)high << 32 | low;
+}
+
+// The four words of a counter, and after the rounds those of the output.
+struct quad {
+    uint32_t a, b, c, d;
+};
+
+static inline struct quad philox(struct quad x, uint32_t k0, uint32_t k1)
+{
+    // The multipliers, and the Weyl steps of the key: the golden ratio and sqrt(3) - 1.
+    const uint32_t m0 = 0xD2511F53, m1 = 0xCD9E8D57, w0 = 0x9E3779B9, w1 = 0xBB67AE85;
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t p = (uint64_t)m0 * x.a, q = (uint64_t)m1 * x.c;
+        x = (struct quad){high_half(q) ^ x.b ^ k0, low_half(q), high_half(p) ^ x.d ^ k1,
+                          low_half(p)};
+        k0 += w0;
+        k1 += w1;
+    }
+    return x;
+}
+
+void ct_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+{
+    struct quad x =
+        philox((struct quad){counter[0], counter[1], counter[2], counter[3]}, key[0], key[1]);
+    out[0] = x.a;
+    out[1] = x.b;
+    out[2] = x.c;
+    out[3] = x.d;
+}
+
+// The block of a generator `ahead` positions on, as two words of 64 bits.
+struct words {
+    uint64_t first, second;
+};
+
+static inline struct words block(const ct_random *r, uint64_t ahead)
+{
+    uint64_t position = r->position + ahead;
+    struct quad x = philox((struct quad){low_half(position), high_half(position),
+                                         low_half(r->stream), high_half(r->stream)},
+                           low_half(r->seed), high_half(r->seed));
+    return (struct words){join(x.a, x.b), join(x.c, x.d)};
+}
+
+ct_random ct_random_of(uint64_t seed, uint64_t stream)
+{
+    return (ct_random){.seed = seed, .stream = stream, .position = 0};
+}
+
+ct_random ct_random_split(const ct_random *random, uint64_t index)
+{
+    // Another key than that of the parent's draws, so that no child repeats one of them.
+    const uint64_t family = 0x73706C6974000001; // "split", 1
+    ct_random parent = {random->seed ^ family, random->stream, index};
+    struct words w = block(&parent, 0);
+    return ct_random_of(w.first, w.second);
+}
+
+// ---- single draws
+
+static inline double unit_of(uint64_t word)
+{
+    return (double)(word >> 11) * 0x1p-53;
+}
+
+double ct_random_uniform(ct_random *random)
+{
+    double u = unit_of(block(random, 0).first);
+    random->position++;
+    return u;
+}
+
+__extension__ typedef unsigned __int128 u128;
+
+uint64_t ct_random_below(ct_random *random, uint64_t n)
+{
+    // D. Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019): the high
+    // half of a product; the few low halves that would make some results likelier are drawn again.
+    if (n == 0)
+        return 0;
+    u128 product = (u128)block(random, 0).first * n;
+    random->position++;
+    uint64_t low = (uint64_t)product;
+    if (low < n) {
+        uint64_t threshold = (0 - n) % n;
+        while (low < threshold) {
+            product = (u128)block(random, 0).first * n;
+            random->position++;
+            low = (uint64_t)product;
+        }
+    }
+    return (uint64_t)(product >> 64);
+}
+
+void ct_random_permutation(ct_random *random, size_t n, int64_t *order)
+{
+    for (size_t i = 0; i < n; i++)
+        order[i] = (int64_t)i;
+    for (size_t i = n; i > 1; i--) {
+        size_t j = (size_t)ct_random_below(random, i);
+        int64_t last = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = last;
+    }
+}
+
+// ---- tensors
+
+struct draw {
+    ct_random random;
+    double low, width;
+    double last; // the largest value allowed
+    void *items;
+    double *second; // of two words per counter, or NULL
+};
+
+static void fill_f64(void *context, size_t begin, size_t end)
+{
+    const struct draw *d = context;
+    double *items = d->items;
+    for (size_t i = begin; i < end; i++) {
+        double x = d->low + d->width * unit_of(block(&d->random, i).first);
+        items[i] = x > d->last ? d->last : x;
+    }
+}
+
+static void fill_f32(void *context, size_t begin, size_t end)
+{
+    // 24 bits, so that a number in [0, 1) is exact and not rounded up to 1.
+    const struct draw *d = context;
+    float *items = d->items;
+    for (size_t i = begin; i < end; i++) {
+        double u = (double)(block(&d->random, i).first >> 40) * 0x1p-24;
+        float x = (float)(d->low + d->width * u);
+        items[i] = (double)x > d->last ? (float)d->last : x;
+    }
+}
+
+static ct_tensor *empty_real(const char *who, const ct_random *random, const ct_scalar *scalar,
+                             int rank, const int64_t *shape)
+{
+    if (!random || !scalar)
+        return ct__fail_null(CT_EINVAL, who, "the %s is NULL",
+                             random ? "scalar type" : "generator");
+    if (scalar != CT_F32 && scalar != CT_F64)
+        return ct__fail_null(CT_EDTYPE, who, "random numbers are of f32 or f64, not of %s",
+                             scalar->name);
+    return ct__empty(who, scalar, rank, shape);
+}
+
+// Rounds a bound to the scalar type at hand.
+static double rounded(const ct_scalar *scalar, double x)
+{
+    return scalar == CT_F32 ? (double)(float)x : x;
+}
+
+static double next_below(const ct_scalar *scalar, double x)
+{
+    return scalar == CT_F32 ? (double)nextafterf((float)x, -FLT_MAX) : nextafter(x, -DBL_MAX);
+}
+
+ct_tensor *ct_uniform(ct_random *random, const ct_scalar *scalar, int rank, const int64_t *shape,
+                      double low, double high)
+{
+    static const char who[] = "ct_uniform";
+    ct_tensor *t = empty_real(who, random, scalar, rank, shape);
+    if (!t)
+        return NULL;
+    double from = rounded(scalar, low), to = rounded(scalar, high);
+    if (!(isfinite(from) && isfinite(to) && from < to && isfinite(to - from))) {
+        ct_free(t);
+        return ct__fail_null(CT_EDOMAIN, who, "there is no uniform %s in [%g, %g)", scalar->name,
+                             low, high);
+    }
+    struct draw d = {*random, from, to - from, next_below(scalar, to), ct__first(t), NULL};
+    ct__parallel_for(t->count, GRAIN, scalar == CT_F32 ? fill_f32 : fill_f64, &d);
+    random->position += t->count;
+    return t;
+}
+
+// u1 in (0, 1], so that its logarithm is finite, and u2 in [0, 1).
+static void fill_pairs(void *context, size_t begin, size_t end)
+{
+    const struct draw *d = context;
+    double *first = d->items;
+    for (size_t i = begin; i < end; i++) {
+        struct words w = block(&d->random, i);
+        first[i] = 1.0 - unit_of(w.first);
+        d->second[i] = unit_of(w.second);
+    }
+}
+
+// One op after another on a tensor that each of them consumes.
+static ct_tensor *then(ct_tensor *(*op)(const ct_tensor *), ct_tensor *x)
+{
+    ct_tensor *y = op(x);
+    ct_free(x);
+    return y;
+}
+
+static ct_tensor *times(ct_tensor *x, double factor)
+{
+    ct_tensor *k = ct_from_double(CT_F64, factor), *y = ct_mul(x, k);
+    ct_free(k);
+    ct_free(x);
+    return y;
+}
+
+// G. E. P. Box and M. E. Muller, "A note on the generation of random normal deviates", Ann. Math.
+// Stat. 29 (1958): sqrt(-2 log u1) cos(2 pi u2), by the library's own log and cos, whose bits are
+// the same everywhere.
+static ct_tensor *standard_normal(const ct_random *random, size_t n)
+{
+    static const char who[] = "ct_normal";
+    int64_t shape[] = {(int64_t)n};
+    ct_tensor *u1 = ct__empty(who, CT_F64, 1, shape), *u2 = ct__empty(who, CT_F64, 1, shape);
+    if (u1 && u2) {
+        struct draw d = {
+            .random = *random, .items = ct__first(u1), .second = (double *)(void *)ct__first(u2)};
+        ct__parallel_for(n, GRAIN, fill_pairs, &d);
+    }
+    ct_tensor *radius = then(ct_sqrt, times(then(ct_log, u1), -2));
+    ct_tensor *cosine = then(ct_cos, times(u2, 0x1.921fb54442d18p+2));
+    ct_tensor *z = ct_mul(radius, cosine);
+    ct_free(radius);
+    ct_free(cosine);
+    return z;
+}
+
+static void store(const ct_tensor *z, double mean, double deviation, ct_tensor *t, size_t at)
+{
+    const double *from = ct_data(z);
+    for (size_t i = 0; i < z->count; i++) {
+        double x = mean + deviation * from[i];
+        if (t->scalar == CT_F32)
+            ((float *)(void *)ct__first(t))[at + i] = (float)x;
+        else
+            ((double *)(void *)ct__first(t))[at + i] = x;
+    }
+}
+
+ct_tensor *ct_normal(ct_random *random, const ct_scalar *scalar, int rank, const int64_t *shape,
+                     double mean, double deviation)
+{
+    static const char who[] = "ct_normal";
+    ct_tensor *t = empty_real(who, random, scalar, rank, shape);
+    if (!t)
+        return NULL;
+    if (!(isfinite(mean) && isfinite(deviation) && deviation >= 0)) {
+        ct_free(t);
+        return ct__fail_null(CT_EDOMAIN, who,
+                             "there is no normal distribution of mean %g and deviation %g", mean,
+                             deviation);
+    }
+    for (size_t at = 0; at < t->count; at += NORMAL_BLOCK) {
+        ct_random here = {random->seed, random->stream, random->position + at};
+        size_t rest = t->count - at;
+        ct_tensor *z = standard_normal(&here, rest < NORMAL_BLOCK ? rest : NORMAL_BLOCK);
+        if (!z) {
+            ct_free(t);
+            return NULL;
+        }
+        store(z, mean, deviation, t, at);
+        ct_free(z);
+    }
+    random->position += t->count;
+    return t;
+}

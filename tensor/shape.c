@@ -1,0 +1,327 @@
+#include "tensor/tensor_impl.h"
+
+#include "tensor/checked.h"
+#include "tensor/fail.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+bool ct__count_items(size_t item_size, int rank, const int64_t *shape, size_t *count)
+{
+    size_t n = 1;
+    for (int i = 0; i < rank; i++)
+        if (shape[i] == 0)
+            n = 0; // whatever the others are: their product need not fit
+    for (int i = 0; i < rank && n > 0; i++) {
+        size_t extent;
+        if (!ct__size_of_i64(shape[i], &extent) || !ct__mul_size(n, extent, &n))
+            return false;
+    }
+    size_t bytes;
+    if (!ct__mul_size(n, item_size, &bytes) || bytes > PTRDIFF_MAX)
+        return false;
+    *count = n;
+    return true;
+}
+
+static bool rank_is_valid(int rank)
+{
+    return rank >= 0 && rank <= CT_MAX_RANK;
+}
+
+// The first axis whose extent is below `least`, or -1.
+static int axis_below(int64_t least, int rank, const int64_t *shape)
+{
+    for (int i = 0; i < rank; i++)
+        if (shape[i] < least)
+            return i;
+    return -1;
+}
+
+static ct_status fail_rank(const char *who, int rank)
+{
+    return ct__fail(CT_ESHAPE, who, "the rank %d is not in the range 0 to %d", rank, CT_MAX_RANK);
+}
+
+static ct_status fail_negative(const char *who, int axis, int64_t extent)
+{
+    return ct__fail(CT_ESHAPE, who, "the extent %" PRId64 " of axis %d is negative", extent, axis);
+}
+
+ct_status ct__check_shape(const char *who, const ct_scalar *scalar, int rank, const int64_t *shape,
+                          size_t *count)
+{
+    if (!scalar)
+        return ct__fail_null_operand(who);
+    if (!rank_is_valid(rank))
+        return fail_rank(who, rank);
+    if (rank > 0 && !shape)
+        return ct__fail(CT_EINVAL, who, "the shape is NULL and the rank is %d", rank);
+    int negative = axis_below(0, rank, shape);
+    if (negative >= 0)
+        return fail_negative(who, negative, shape[negative]);
+    if (!ct__count_items(scalar->size, rank, shape, count)) {
+        char text[CT__SHAPE_TEXT_BYTES];
+        ct__format_shape(text, sizeof text, rank, shape);
+        return ct__fail(CT_EOVERFLOW, who,
+                        "a shape of %s of %s takes more bytes than can be addressed", text,
+                        scalar->name);
+    }
+    return CT_OK;
+}
+
+void ct__dense_strides(int rank, const int64_t *shape, int64_t *strides)
+{
+    int64_t stride = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        strides[i] = stride;
+        // Only a tensor without items can overflow here, and its strides are never walked.
+        if (shape[i] > 1 && !ct__mul_i64(stride, shape[i], &stride))
+            stride = 0;
+    }
+}
+
+bool ct__same_shape(const ct_tensor *a, const ct_tensor *b)
+{
+    return a->rank == b->rank &&
+           memcmp(a->shape, b->shape, sizeof *a->shape * (size_t)a->rank) == 0;
+}
+
+void ct__format_index(char *text, size_t size, const ct_tensor *t, size_t item)
+{
+    int64_t index[CT_MAX_RANK];
+    for (int i = t->rank - 1; i >= 0; i--) {
+        index[i] = (int64_t)(item % (size_t)t->shape[i]);
+        item /= (size_t)t->shape[i];
+    }
+    ct__format_shape(text, size, t->rank, index);
+}
+
+// --- axes
+
+// False where the axis is out of range.
+static bool find_axis(int rank, int axis, int *result)
+{
+    if (axis < -rank || axis >= rank)
+        return false;
+    *result = axis < 0 ? axis + rank : axis;
+    return true;
+}
+
+ct_status ct__check_axis(const char *who, int rank, int axis, int *result)
+{
+    if (!find_axis(rank, axis, result))
+        return ct__fail(CT_EAXIS, who, "the axis %d is out of range for a tensor of rank %d", axis,
+                        rank);
+    return CT_OK;
+}
+
+ct_status ct__check_axes(const char *who, int rank, int n, const int *axes, unsigned *mask)
+{
+    if (n < 0 || (n > 0 && !axes))
+        return ct__fail(CT_EINVAL, who,
+                        n < 0 ? "the number of axes %d is negative" : "the %d axes are NULL", n);
+    unsigned found = 0;
+    if (n == 1 && axes[0] == CT_ALL) {
+        *mask = (1u << rank) - 1;
+        return CT_OK;
+    }
+    for (int i = 0; i < n; i++) {
+        int axis = 0;
+        ct_status status = ct__check_axis(who, rank, axes[i], &axis);
+        if (status)
+            return status;
+        if (found & 1u << axis)
+            return ct__fail(CT_EAXIS, who, "the axis %d is given twice", axis);
+        found |= 1u << axis;
+    }
+    *mask = found;
+    return CT_OK;
+}
+
+bool ct_can_reduce(const ct_tensor *t, int n, const int *axes)
+{
+    if (!t || n < 0 || (n > 0 && !axes))
+        return false;
+    if (n == 1 && axes[0] == CT_ALL)
+        return axis_below(1, t->rank, t->shape) < 0;
+    unsigned found = 0;
+    for (int i = 0; i < n; i++) {
+        int axis;
+        if (!find_axis(t->rank, axes[i], &axis) || found & 1u << axis || t->shape[axis] == 0)
+            return false;
+        found |= 1u << axis;
+    }
+    return true;
+}
+
+// --- broadcasting
+
+// The extent of axis i of a result of a higher rank: missing leading axes count as 1.
+static int64_t extent_at(int result_rank, int rank, const int64_t *shape, int i)
+{
+    int own = i - (result_rank - rank);
+    return own < 0 ? 1 : shape[own];
+}
+
+int ct__broadcast_fault(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int *rank,
+                        int64_t shape[CT_MAX_RANK])
+{
+    int64_t result[CT_MAX_RANK];
+    int n = rank_a > rank_b ? rank_a : rank_b;
+    for (int i = n - 1; i >= 0; i--) {
+        int64_t p = extent_at(n, rank_a, a, i), q = extent_at(n, rank_b, b, i);
+        if (p != q && p != 1 && q != 1)
+            return i;
+        result[i] = p == 1 ? q : p;
+    }
+    memcpy(shape, result, sizeof *shape * (size_t)n);
+    *rank = n;
+    return -1;
+}
+
+ct_status ct__broadcast(const char *who, int rank_a, const int64_t *a, int rank_b, const int64_t *b,
+                        int *rank, int64_t shape[CT_MAX_RANK])
+{
+    int axis = ct__broadcast_fault(rank_a, a, rank_b, b, rank, shape);
+    if (axis < 0)
+        return CT_OK;
+    int n = rank_a > rank_b ? rank_a : rank_b;
+    char text_a[CT__SHAPE_TEXT_BYTES], text_b[CT__SHAPE_TEXT_BYTES];
+    ct__format_shape(text_a, sizeof text_a, rank_a, a);
+    ct__format_shape(text_b, sizeof text_b, rank_b, b);
+    return ct__fail(CT_ESHAPE, who,
+                    "shapes %s and %s do not broadcast: the extents %" PRId64 " and %" PRId64
+                    " of axis %d differ and neither is 1",
+                    text_a, text_b, extent_at(n, rank_a, a, axis), extent_at(n, rank_b, b, axis),
+                    axis);
+}
+
+static bool is_shape(int rank, const int64_t *shape)
+{
+    return rank_is_valid(rank) && (rank == 0 || shape) && axis_below(0, rank, shape) < 0;
+}
+
+int ct_broadcast_shape(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int64_t shape[8])
+{
+    int rank = -1;
+    if (!shape || !is_shape(rank_a, a) || !is_shape(rank_b, b) ||
+        ct__broadcast_fault(rank_a, a, rank_b, b, &rank, shape) >= 0)
+        return -1;
+    return rank;
+}
+
+bool ct_can_broadcast(int rank_a, const int64_t *a, int rank_b, const int64_t *b)
+{
+    int64_t shape[CT_MAX_RANK];
+    return ct_broadcast_shape(rank_a, a, rank_b, b, shape) >= 0;
+}
+
+// --- reshaping
+
+enum fault {
+    FITS,
+    BAD_RANK,
+    NULL_SHAPE,
+    NEGATIVE,
+    TWO_OPEN,
+    OVERFLOWS,
+    COUNTS_DIFFER,
+    NO_MULTIPLE,
+    ANY_NUMBER
+};
+
+// The product of the extents that are given, and where the open one (-1) is.
+static enum fault scan_shape(int rank, const int64_t *shape, int *open, size_t *known)
+{
+    if (!rank_is_valid(rank))
+        return BAD_RANK;
+    if (rank > 0 && !shape)
+        return NULL_SHAPE;
+    if (axis_below(-1, rank, shape) >= 0)
+        return NEGATIVE;
+    int64_t given[CT_MAX_RANK] = {0};
+    int n = 0;
+    *open = -1;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] >= 0)
+            given[n++] = shape[i];
+        else if (*open >= 0)
+            return TWO_OPEN;
+        else
+            *open = i;
+    }
+    return ct__count_items(1, n, given, known) ? FITS : OVERFLOWS;
+}
+
+static enum fault resolve(size_t count, int rank, const int64_t *shape, int64_t *resolved,
+                          size_t *known)
+{
+    int open;
+    enum fault fault = scan_shape(rank, shape, &open, known);
+    if (fault == OVERFLOWS && open >= 0 && count == 0)
+        *known = 1, fault = FITS; // 0 items: the open extent is 0, however large the others are
+    if (fault)
+        return fault;
+    if (open < 0 && *known != count)
+        return COUNTS_DIFFER;
+    if (open >= 0 && *known == 0)
+        return count == 0 ? ANY_NUMBER : NO_MULTIPLE;
+    if (open >= 0 && count % *known != 0)
+        return NO_MULTIPLE;
+    for (int i = 0; i < rank; i++)
+        resolved[i] = shape[i];
+    if (open >= 0)
+        resolved[open] = (int64_t)(count / *known);
+    return FITS;
+}
+
+static ct_status explain_reshape(const char *who, const ct_tensor *t, int rank,
+                                 const int64_t *shape, enum fault fault, size_t known)
+{
+    if (fault == BAD_RANK)
+        return fail_rank(who, rank);
+    if (fault == NULL_SHAPE)
+        return ct__fail(CT_EINVAL, who, "the shape is NULL and the rank is %d", rank);
+    if (fault == NEGATIVE) {
+        int axis = axis_below(-1, rank, shape);
+        return fail_negative(who, axis, shape[axis]);
+    }
+    char from[CT__SHAPE_TEXT_BYTES], to[CT__SHAPE_TEXT_BYTES];
+    ct__format_shape(from, sizeof from, t->rank, t->shape);
+    ct__format_shape(to, sizeof to, rank, shape);
+    if (fault == TWO_OPEN)
+        return ct__fail(CT_ESHAPE, who, "the shape %s has more than one extent of -1", to);
+    if (fault == OVERFLOWS)
+        return ct__fail(CT_EOVERFLOW, who, "a shape of %s holds more items than can be counted",
+                        to);
+    const char *items = t->count == 1 ? "item" : "items";
+    if (fault == ANY_NUMBER)
+        return ct__fail(CT_ESHAPE, who,
+                        "cannot reshape a tensor of shape %s (%zu %s) into %s: the extent -1 could "
+                        "be any number",
+                        from, t->count, items, to);
+    if (fault == NO_MULTIPLE)
+        return ct__fail(CT_ESHAPE, who,
+                        "cannot reshape a tensor of shape %s (%zu %s) into %s: %zu is not a "
+                        "multiple of %zu",
+                        from, t->count, items, to, t->count, known);
+    return ct__fail(CT_ESHAPE, who, "cannot reshape a tensor of shape %s (%zu %s) into %s (%zu %s)",
+                    from, t->count, items, to, known, known == 1 ? "item" : "items");
+}
+
+ct_status ct__resolve_shape(const char *who, const ct_tensor *t, int rank, const int64_t *shape,
+                            int64_t resolved[CT_MAX_RANK])
+{
+    size_t known = 0;
+    enum fault fault = resolve(t->count, rank, shape, resolved, &known);
+    if (fault == FITS)
+        return CT_OK;
+    return who ? explain_reshape(who, t, rank, shape, fault, known) : CT_ESHAPE;
+}
+
+bool ct_can_reshape(const ct_tensor *t, int rank, const int64_t *shape)
+{
+    int64_t resolved[CT_MAX_RANK];
+    return t && !ct__resolve_shape(NULL, t, rank, shape, resolved);
+}

@@ -1,0 +1,119 @@
+/* The inside of a tensor, shared by the files of tensor/ alone. */
+#ifndef CT_TENSOR_IMPL_H
+#define CT_TENSOR_IMPL_H
+
+#include "tensor/ct_tensor.h"
+
+#include <stdatomic.h>
+
+/* Memory spaces: host kernels refuse another one. */
+enum ct__space { CT__HOST };
+
+/* A reference-counted buffer. Own storage lies in one block: this header, then, 64-byte aligned,
+   the items. */
+struct ct__storage {
+    _Atomic size_t shares;
+    size_t bytes;
+    char *data;
+    enum ct__space space;
+    bool foreign; /* never written in place */
+    void (*release)(void *context);
+    void *context;
+};
+
+struct ct_tensor {
+    const ct_scalar *scalar;
+    struct ct__storage *storage;
+    int64_t offset; /* of index 0, in items */
+    size_t count;
+    int rank;
+    int64_t shape[CT_MAX_RANK];
+    int64_t strides[CT_MAX_RANK]; /* in items */
+};
+
+/* --- shape.c: all fail through ct__fail in the name of `who` and touch nothing on failure --- */
+
+/* Validates rank and extents and computes the number of items; item bytes must fit ptrdiff_t. */
+ct_status ct__check_shape(const char *who, const ct_scalar *scalar, int rank, const int64_t *shape,
+                          size_t *count);
+/* 0 <= *axis < rank, from an axis which may count from the end. */
+ct_status ct__check_axis(const char *who, int rank, int axis, int *result);
+/* Bits of the reduced axes; n may be 1 with axes[0] == CT_ALL; a repeated axis is an error. */
+ct_status ct__check_axes(const char *who, int rank, int n, const int *axes, unsigned *mask);
+/* Broadcast shape of two shapes, or CT_ESHAPE with the design's text. */
+ct_status ct__broadcast(const char *who, int rank_a, const int64_t *a, int rank_b, const int64_t *b,
+                        int *rank, int64_t shape[CT_MAX_RANK]);
+/* The same without an error: the axis of the result that does not fit, or -1 when all do. */
+int ct__broadcast_fault(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int *rank,
+                        int64_t shape[CT_MAX_RANK]);
+/* The shape that a reshape means, its -1 filled in. No error is set where `who` is NULL. */
+ct_status ct__resolve_shape(const char *who, const ct_tensor *t, int rank, const int64_t *shape,
+                            int64_t resolved[CT_MAX_RANK]);
+/* The number of items, false where they or their bytes are too many. Extents are >= 0. */
+bool ct__count_items(size_t item_size, int rank, const int64_t *shape, size_t *count);
+/* Row-major strides; where some extent is 0 and a product overflows, 0. */
+void ct__dense_strides(int rank, const int64_t *shape, int64_t *strides);
+bool ct__same_shape(const ct_tensor *a, const ct_tensor *b);
+/* The index of an item counted in row-major order, as text. */
+void ct__format_index(char *text, size_t size, const ct_tensor *t, size_t item);
+
+/* --- nest.c --- */
+
+/* A nest of loops over two strided operands, outermost first. Strides are in items; axes of extent
+   1 are left out. The operands have items: an extent of 0 has no nest. */
+struct ct__nest {
+    int rank;
+    int64_t shape[CT_MAX_RANK];
+    int64_t x[CT_MAX_RANK], y[CT_MAX_RANK];
+};
+
+struct ct__nest ct__nest_of(int rank, const int64_t *shape, const int64_t *x, const int64_t *y);
+void ct__nest_add(struct ct__nest *nest, int64_t extent, int64_t x, int64_t y);
+/* Makes the innermost loop the one with the shortest steps in x, then in y. */
+void ct__nest_sort(struct ct__nest *nest);
+/* Merges neighbouring loops that walk both operands with one step each. */
+void ct__nest_fuse(struct ct__nest *nest);
+/* Where a walk over the outer `rank` loops stands: distances in items from index 0. */
+struct ct__walk {
+    int64_t index[CT_MAX_RANK];
+    int64_t x, y;
+};
+
+/* Pass number `pass`, row-major, of the outer `rank` loops. */
+void ct__walk_start(struct ct__walk *walk, const struct ct__nest *nest, int rank, size_t pass);
+void ct__walk_next(struct ct__walk *walk, const struct ct__nest *nest, int rank);
+/* The product of the outer `rank` extents. */
+size_t ct__nest_passes(const struct ct__nest *nest, int rank);
+
+/* --- tensor.c --- */
+
+/* A dense tensor whose items are not set. The shape has been checked or is checked here. */
+ct_tensor *ct__empty(const char *who, const ct_scalar *scalar, int rank, const int64_t *shape);
+/* Passes a NULL operand on: NULL, with an error pending. */
+ct_tensor *ct__null(const char *who);
+/* A descriptor that shares t's storage, to be changed by a view. */
+ct_tensor *ct__share(const char *who, const ct_tensor *t);
+/* Sets every item of a new dense tensor; CT_EDOMAIN where the value does not fit. */
+ct_status ct__fill_new(const char *who, ct_tensor *t, double value);
+/* CT_EDOMAIN: the value does not fit t's scalar type. */
+ct_status ct__fail_value(const char *who, const ct_tensor *t, double value);
+/* Address of index 0. */
+static inline char *ct__first(const ct_tensor *t)
+{
+    return t->storage->data + t->offset * (ptrdiff_t)t->scalar->size;
+}
+/* Whether a write may happen in place: dense, own storage, one share. */
+bool ct__is_writable(const ct_tensor *t);
+
+/* --- copy.c --- */
+
+/* Copies items between equal shapes with any strides (in items); the regions do not overlap. */
+void ct__copy_items(size_t item_size, int rank, const int64_t *shape, const char *from,
+                    const int64_t *from_strides, char *to, const int64_t *to_strides);
+
+/* --- elementwise.c --- */
+
+/* Applies an elementwise op with NumPy's broadcasting. `who` names the function in errors. */
+ct_tensor *ct__apply(const char *who, enum ct_op op, int n, const ct_tensor *const in[]);
+
+#endif

@@ -1,0 +1,208 @@
+#include "ops_parts.h"
+
+#include <string.h>
+
+#include "autodiff/ct_check.h"
+#include "case_tools.h"
+#include "dual/ct_dual.h"
+
+/* ---- duals */
+
+/* The gradient of <y, cotangent> in one argument, by the tape; a copy. */
+static ct_tensor *pull(enum ct_op op, ct_tensor *const in[], int argument,
+                       const ct_tensor *cotangent)
+{
+    ct_tape *tape = ct_tape_new();
+    ct_var x[MOST_ARGUMENTS], dx;
+    for (int i = 0; i < op_oracle(op)->arity; i++)
+        x[i] = i == argument ? ct_leaf(tape, in[i], "x") : ct_constant(tape, in[i], "c");
+    ct_var y = op_oracle(op)->record(x);
+    ct_status status = ct_grad(y, ct_constant(tape, cotangent, "g"), 1, &x[argument], &dx);
+    ck_assert_msg(status == CT_OK, "%s: %s", ct_op_name(op), ct_tape_message(tape));
+    ct_tensor *copy = ct_copy(ct_value(dx));
+    ct_tape_free(tape);
+    return copy;
+}
+
+/* Forward along one argument against the tape's pull of the same tangent. */
+static void check_tangent(enum ct_op op, const ct_scalar *scalar, int argument)
+{
+    int arity = op_oracle(op)->arity;
+    ct_tensor *in[MOST_ARGUMENTS] = {NULL}, *lifted[MOST_ARGUMENTS] = {NULL};
+    draw_inputs(op, scalar, 1, (int64_t[]){45}, in);
+    struct draw draw = {7};
+    ct_tensor *tangent = draw_tensor(&draw, scalar, 1, (int64_t[]){45}, -2, 2);
+    for (int i = 0; i < arity; i++)
+        lifted[i] =
+            op_takes_mask(op, i) ? ct_copy(in[i]) : ct_dual(in[i], i == argument ? tangent : NULL);
+    ct_tensor *y = apply_row(op, in), *dual = apply_row(op, lifted), *value = ct_dual_value(dual);
+    ck_assert_msg(same_bits(value, y), "%s: dual %s has another value", ct_op_name(op),
+                  scalar->name);
+    ct_tensor *forward = ct_dual_tangent(dual), *reverse = pull(op, in, argument, tangent);
+    ck_assert_msg(same_values(forward, reverse), "%s: dual %s and tape disagree in argument %d",
+                  ct_op_name(op), scalar->name, argument);
+    ct_free(y);
+    ct_free(dual);
+    ct_free(value);
+    ct_free(forward);
+    ct_free(reverse);
+    ct_free(tangent);
+    free_all(arity, in);
+    free_all(arity, lifted);
+}
+
+/* Comparisons look at values alone. */
+static void check_dual_mask(enum ct_op op, const ct_scalar *scalar)
+{
+    ct_tensor *in[MOST_ARGUMENTS] = {NULL}, *lifted[MOST_ARGUMENTS] = {NULL};
+    draw_inputs(op, scalar, 1, (int64_t[]){45}, in);
+    for (int i = 0; i < 2; i++)
+        lifted[i] = ct_dual(in[i], in[1 - i]);
+    ct_tensor *y = apply_row(op, in), *dual = apply_row(op, lifted);
+    ck_assert_msg(same_bits(dual, y), "%s: other truth for dual %s", ct_op_name(op), scalar->name);
+    ct_free(y);
+    ct_free(dual);
+    free_all(2, in);
+    free_all(2, lifted);
+}
+
+START_TEST(row_is_the_same_on_duals)
+{
+    enum ct_op op = (enum ct_op)_i;
+    for (size_t s = 0; is_elementwise(op) && s < COUNT(real_scalars); s++) {
+        if (op_gives_mask(op))
+            check_dual_mask(op, real_scalars[s]);
+        for (int i = 0; !op_gives_mask(op) && i < op_oracle(op)->arity; i++) {
+            if (!op_takes_mask(op, i))
+                check_tangent(op, real_scalars[s], i);
+        }
+    }
+}
+END_TEST
+
+/* An argument as a dual over duals: first along the inner unit, second along the outer one. */
+static ct_tensor *lift_twice(const ct_tensor *value, bool first, bool second)
+{
+    ct_tensor *one = ct_ones(CT_F64, ct_rank(value), ct_shape(value));
+    ct_tensor *inner = ct_dual(value, first ? one : NULL);
+    ct_tensor *outer = second ? ct_dual(one, NULL) : NULL, *lifted = ct_dual(inner, outer);
+    ct_free(one);
+    ct_free(inner);
+    ct_free(outer);
+    return lifted;
+}
+
+static ct_tensor *second_forward(enum ct_op op, ct_tensor *const in[], int i, int j)
+{
+    ct_tensor *lifted[MOST_ARGUMENTS] = {NULL};
+    for (int k = 0; k < op_oracle(op)->arity; k++)
+        lifted[k] = op_takes_mask(op, k) ? ct_copy(in[k]) : lift_twice(in[k], k == i, k == j);
+    ct_tensor *y = apply_row(op, lifted), *outer = ct_dual_tangent(y),
+              *inner = ct_dual_tangent(outer);
+    ct_free(y);
+    ct_free(outer);
+    free_all(op_oracle(op)->arity, lifted);
+    return inner;
+}
+
+static ct_tensor *second_reverse(enum ct_op op, ct_tensor *const in[], int i, int j)
+{
+    ct_tape *tape = ct_tape_new();
+    ct_var x[MOST_ARGUMENTS], first, second;
+    for (int k = 0; k < op_oracle(op)->arity; k++)
+        x[k] = op_takes_mask(op, k) ? ct_constant(tape, in[k], NULL) : ct_leaf(tape, in[k], NULL);
+    ct_grad(op_oracle(op)->record(x), ct_var_null(), 1, &x[i], &first);
+    ct_status status = ct_grad(first, ct_var_null(), 1, &x[j], &second);
+    ck_assert_msg(status == CT_OK, "%s: %s", ct_op_name(op), ct_tape_message(tape));
+    ct_tensor *copy = ct_copy(ct_value(second));
+    ct_tape_free(tape);
+    return copy;
+}
+
+START_TEST(row_has_equal_second_derivatives)
+{
+    enum ct_op op = (enum ct_op)_i;
+    if (!is_elementwise(op) || op_gives_mask(op))
+        return;
+    ct_tensor *in[MOST_ARGUMENTS] = {NULL};
+    int arity = op_oracle(op)->arity;
+    draw_inputs(op, CT_F64, 1, (int64_t[]){21}, in);
+    for (int i = op_takes_mask(op, 0); i < arity; i++) {
+        for (int j = op_takes_mask(op, 0); j < arity; j++) {
+            ct_tensor *forward = second_forward(op, in, i, j),
+                      *reverse = second_reverse(op, in, i, j);
+            ck_assert_msg(ct_all_close(forward, reverse, 1e-12, 1e-12),
+                          "%s: second derivative in arguments %d and %d", ct_op_name(op), i, j);
+            ct_free(forward);
+            ct_free(reverse);
+        }
+    }
+    free_all(arity, in);
+}
+END_TEST
+
+/* ---- gradients */
+
+START_TEST(row_passes_the_gradient_check)
+{
+    enum ct_op op = (enum ct_op)_i;
+    struct ct_check_options options = ct_check_options_init();
+    struct ct_check_report report;
+    options.second_order = true;
+    ct_status status = ct_check_op(op, &options, &report);
+    ck_assert_msg(status == CT_OK, "%s: %s", ct_op_name(op), ct_error()->message);
+    ck_assert_msg(report.verdict == CT_CHECK_PASS, "%s: %s", ct_op_name(op), report.message);
+}
+END_TEST
+
+static bool is_flat(enum ct_op op, int argument)
+{
+    const char *text = ct_op_pull_text(op, argument);
+    return op_gives_mask(op) || (text && strcmp(text, "FLAT") == 0);
+}
+
+/* y itself where it is a number, or a choice by it where it is a mask. */
+static ct_var as_number(enum ct_op op, ct_tape *tape, const ct_var x[])
+{
+    ct_var y = op_oracle(op)->record(x);
+    if (!op_gives_mask(op))
+        return y;
+    const ct_var choice[] = {y, ct_constant_of(tape, CT_F64, 2), ct_constant_of(tape, CT_F64, 3)};
+    return op_oracle(CT_OP_where)->record(choice);
+}
+
+/* Zeros by zero strides: no path, nothing allocated. */
+START_TEST(flat_arguments_have_no_gradient)
+{
+    enum ct_op op = (enum ct_op)_i;
+    ct_tensor *in[MOST_ARGUMENTS] = {NULL}, *zeros = ct_zeros(CT_F64, 1, (int64_t[]){9});
+    if (is_elementwise(op))
+        draw_inputs(op, CT_F64, 1, (int64_t[]){9}, in);
+    for (int i = 0; is_elementwise(op) && i < op_oracle(op)->arity; i++) {
+        if (op_takes_mask(op, i) || !is_flat(op, i))
+            continue;
+        ct_tape *tape = ct_tape_new();
+        ct_var x[MOST_ARGUMENTS], dx;
+        for (int k = 0; k < op_oracle(op)->arity; k++)
+            x[k] =
+                op_takes_mask(op, k) ? ct_constant(tape, in[k], NULL) : ct_leaf(tape, in[k], NULL);
+        ct_status status = ct_grad(as_number(op, tape, x), ct_var_null(), 1, &x[i], &dx);
+        ck_assert_msg(status == CT_OK, "%s: %s", ct_op_name(op), ct_tape_message(tape));
+        ck_assert_msg(same_bits(ct_value(dx), zeros), "%s: argument %d is not flat", ct_op_name(op),
+                      i);
+        ck_assert_msg(ct_strides(ct_value(dx))[0] == 0, "%s: the zeros take memory",
+                      ct_op_name(op));
+        ct_tape_free(tape);
+    }
+    ct_free(zeros);
+    free_all(MOST_ARGUMENTS, in);
+}
+END_TEST
+
+void add_derivatives(TCase *tc)
+{
+    EACH_ROW(tc, row_is_the_same_on_duals);
+    EACH_ROW(tc, row_has_equal_second_derivatives);
+    EACH_ROW(tc, row_passes_the_gradient_check);
+    EACH_ROW(tc, flat_arguments_have_no_gradient);
+}

@@ -1,0 +1,441 @@
+/* The cotangent command: wrong input, what it writes, and one digest on every instruction set and thread count. */
+#include "ct_test.h"
+#include "run_program.h"
+
+#include "cotangent.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct run_result result;
+
+static const char *command(void)
+{
+    static char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/cotangent", ct_test_bin_dir());
+    return path;
+}
+
+static void run(enum run_output output, const char *const *variables, const char *const *words)
+{
+    const char *arguments[16] = {command()};
+    for (int i = 0; words[i]; i++) {
+        ck_assert_int_lt(i, 14);
+        arguments[i + 1] = words[i];
+    }
+    run_program(&result, output, variables, arguments);
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static int count_files(const char *path)
+{
+    DIR *folder = opendir(path);
+    ck_assert_ptr_nonnull(folder);
+    int count = 0;
+    for (struct dirent *entry; (entry = readdir(folder));)
+        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(folder);
+    return count;
+}
+
+/* ---- wrong input. A word that begins with '@' is a path in the scratch folder, where "file" is a file, "folder" a
+   folder, and "blocked" a folder in which model.safetensors is a folder. */
+
+static const struct wrong {
+    int status;
+    const char *says; /* a part of what it says on standard error */
+    const char *words[6];
+    const char *variable;
+} wrongs[] = {
+    {2, NULL, {NULL}, NULL},
+    {2, "there is no command 'trian'", {"trian"}, NULL},
+    {2, "there is no option '--fast'", {"--fast"}, NULL},
+    {2, "Try 'cotangent --help'", {"--fast"}, NULL},
+    {2, "there is no command ''", {""}, NULL},
+    {2, "there is no option '--fast'", {"train", "--fast"}, NULL},
+    {2, "there is no option '-x'", {"train", "-x"}, NULL},
+    {2, "there is no option '--help=me'", {"train", "--help=me"}, NULL},
+    {2, "Try 'cotangent train --help'", {"train", "--fast"}, NULL},
+    {2, "no use for the argument 'digits.csv'", {"train", "digits.csv"}, NULL},
+    {2, "--epochs needs a value", {"train", "--epochs"}, NULL},
+    {2, "--epochs takes a whole number from 1 to 100000, not '0'", {"train", "--epochs", "0"}, NULL},
+    {2, "not '-1'", {"train", "--epochs", "-1"}, NULL},
+    {2, "not '+3'", {"train", "--epochs", "+3"}, NULL},
+    {2, "not ' 3'", {"train", "--epochs", " 3"}, NULL},
+    {2, "not '3x'", {"train", "--epochs", "3x"}, NULL},
+    {2, "not '1e3'", {"train", "--epochs", "1e3"}, NULL},
+    {2, "not ''", {"train", "--epochs", ""}, NULL},
+    {2, "not '99999999999999999999999'", {"train", "--epochs", "99999999999999999999999"}, NULL},
+    {2, "--batch takes a whole number from 1 to 1438, not '1439'", {"train", "--batch", "1439"}, NULL},
+    {2, "--seed takes", {"train", "--seed", "18446744073709551616"}, NULL},
+    {2, "--lr takes a number above 0", {"train", "--lr", "0"}, NULL},
+    {2, "not '-0.1'", {"train", "--lr", "-0.1"}, NULL},
+    {2, "not 'nan'", {"train", "--lr", "nan"}, NULL},
+    {2, "not 'inf'", {"train", "--lr", "inf"}, NULL},
+    {2, "not '1e999'", {"train", "--lr", "1e999"}, NULL},
+    {2, "not '0,01'", {"train", "--lr", "0,01"}, NULL},
+    {2, "--out takes a DIR", {"train", "--out", ""}, NULL},
+    {1, "is not a folder", {"train", "--out", "@file"}, NULL},
+    {1, "Not a directory", {"train", "--out", "@file/run"}, NULL},
+    {1, "No such file or directory", {"train", "--out", "@none/run"}, NULL},
+    {1, "model.safetensors", {"train", "--out", "@blocked"}, NULL},
+    {1, "cannot make the folder '/proc/cotangent'", {"train", "--out", "/proc/cotangent"}, NULL},
+    {1, "/proc", {"train", "--out", "/proc"}, NULL},
+    {2, "there is no op 'additon'", {"check", "--op", "additon"}, NULL},
+    {2, "The ops are add sub", {"check", "--op", "additon"}, NULL},
+    {2, "--op needs a value", {"check", "--op"}, NULL},
+    {2, "no use for the argument 'add'", {"check", "add"}, NULL},
+    {1, "No such file or directory", {"graph", "--out", "@none/x.dot"}, NULL},
+    {1, "@folder", {"graph", "--out", "@folder"}, NULL},
+    {2, "leave --out away", {"graph", "--text", "--out", "@new"}, NULL},
+    {2, "--batch takes", {"graph", "--batch", "0"}, NULL},
+    {1, "@none", {"info", "@none"}, NULL},
+    {1, "@folder", {"info", "@folder"}, NULL},
+    {1, "@file", {"info", "@file"}, NULL},
+    {2, "no use for the argument 'b'", {"info", "a", "b"}, NULL},
+    {1, "CT_ISA is 'sse2'; it can be scalar, avx2 or avx512", {"train"}, "CT_ISA=sse2"},
+    {1, "CT_NUM_THREADS", {"train"}, "CT_NUM_THREADS=0"},
+    {1, "CT_NUM_THREADS", {"check"}, "CT_NUM_THREADS=two"},
+    {1, "CT_NUM_THREADS", {"info"}, "CT_NUM_THREADS=1000000"},
+};
+
+static const char *with_path(const char *word)
+{
+    return word && word[0] == '@' ? scratch_path(word + 1) : word;
+}
+
+static void lay_out_scratch(void)
+{
+    scratch_make();
+    FILE *file = fopen(scratch_path("file"), "w");
+    ck_assert_ptr_nonnull(file);
+    fputs("not a model\n", file);
+    fclose(file);
+    ck_assert_int_eq(mkdir(scratch_path("folder"), 0777), 0);
+    ck_assert_int_eq(mkdir(scratch_path("blocked"), 0777), 0);
+    ck_assert_int_eq(mkdir(scratch_path("blocked/model.safetensors"), 0777), 0);
+}
+
+START_TEST(wrong_input_is_refused)
+{
+    const struct wrong *wrong = &wrongs[_i];
+    lay_out_scratch();
+    const char *words[7] = {NULL};
+    for (int i = 0; i < 6 && wrong->words[i]; i++)
+        words[i] = with_path(wrong->words[i]);
+    run(RUN_READ, wrong->variable ? WORDS(wrong->variable) : NULL, words);
+    ck_assert_msg(result.status == wrong->status, "%s %s: status %d, and it said: %s",
+                  words[0] ? words[0] : "", words[1] ? words[1] : "", result.status, result.err);
+    if (wrong->says)
+        ck_assert_msg(strstr(result.err, with_path(wrong->says)) != NULL, "it said: %s",
+                      result.err);
+    ck_assert_msg(!wrong->says || !*result.out, "it printed: %s", result.out);
+    ck_assert_int_eq(count_files(scratch_path("")), 3);
+    ck_assert_int_eq(count_files(scratch_path("folder")), 0);
+    ck_assert_int_eq(count_files(scratch_path("blocked")), 1);
+    scratch_remove();
+}
+END_TEST
+
+START_TEST(unwritable_folder_is_refused)
+{
+    if (geteuid() == 0) {
+        ct_test_skip("the superuser may write anywhere");
+        return;
+    }
+    lay_out_scratch();
+    chmod(scratch_path("folder"), 0555);
+    run(RUN_READ, NULL, WORDS("train", "--out", scratch_path("folder")));
+    ck_assert_int_eq(result.status, 1);
+    ck_assert_ptr_nonnull(strstr(result.err, "Permission denied"));
+    run(RUN_READ, NULL, WORDS("train", "--out", scratch_path("folder/new")));
+    ck_assert_int_eq(result.status, 1);
+    ck_assert_ptr_nonnull(strstr(result.err, "Permission denied"));
+    chmod(scratch_path("folder"), 0777);
+    scratch_remove();
+}
+END_TEST
+
+/* ---- standard output that takes nothing */
+
+static const struct lost {
+    enum run_output output;
+    const char *says; /* on standard error; "" is silence */
+    const char *word[2];
+} losts[] = {
+    {RUN_FULL_DISK, "No space left on device", {"--help"}},
+    {RUN_FULL_DISK, "No space left on device", {"--version"}},
+    {RUN_FULL_DISK, "No space left on device", {"info"}},
+    {RUN_FULL_DISK, "No space left on device", {"graph"}},
+    {RUN_FULL_DISK, "No space left on device", {"train", "--help"}},
+    {RUN_FULL_DISK, "No space left on device", {"check", "--op=add"}},
+    {RUN_BROKEN_PIPE, "", {"--help"}},
+    {RUN_BROKEN_PIPE, "", {"graph"}},
+    {RUN_BROKEN_PIPE, "", {"check", "--op=add"}},
+    {RUN_CLOSED, "", {"--help"}},
+    {RUN_CLOSED, "", {"info"}},
+};
+
+START_TEST(lost_output_is_a_failure)
+{
+    const struct lost *lost = &losts[_i];
+    run(lost->output, NULL, (const char *const[]){lost->word[0], lost->word[1], NULL});
+    ck_assert_int_eq(result.status, 1);
+    if (*lost->says)
+        ck_assert_msg(strstr(result.err, lost->says) != NULL, "it said: %s", result.err);
+    else
+        ck_assert_str_eq(result.err, "");
+}
+END_TEST
+
+START_TEST(training_without_output_writes_nothing)
+{
+    static const enum run_output outputs[] = {RUN_FULL_DISK, RUN_BROKEN_PIPE, RUN_CLOSED};
+    scratch_make();
+    run(outputs[_i], NULL, WORDS("train", "--quick", "--out", scratch_path("run")));
+    ck_assert_int_eq(result.status, 1);
+    ck_assert_int_eq(count_files(scratch_path("")), 0);
+    scratch_remove();
+}
+END_TEST
+
+/* ---- help */
+
+START_TEST(help_teaches)
+{
+    static const char *const commands[] = {"train", "check", "graph", "info"};
+    run(RUN_READ, NULL, WORDS("--help"));
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_str_eq(result.err, "");
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_ptr_nonnull(strstr(result.out, commands[i]));
+    for (size_t i = 0; i < 4; i++) {
+        run(RUN_READ, NULL, WORDS(commands[i], "--help"));
+        ck_assert_int_eq(result.status, 0);
+        ck_assert_str_eq(result.err, "");
+        ck_assert_ptr_nonnull(strstr(result.out, "Examples:"));
+    }
+    run(RUN_READ, NULL, WORDS("--version"));
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_str_eq(result.out, "cotangent " CT_VERSION "\n");
+}
+END_TEST
+
+/* ---- what it writes */
+
+static const char *last_line(const char *text)
+{
+    static char line[512];
+    size_t length = strlen(text);
+    ck_assert_uint_gt(length, 0);
+    ck_assert_int_eq(text[length - 1], '\n');
+    size_t begin = length - 1;
+    while (begin > 0 && text[begin - 1] != '\n')
+        begin--;
+    snprintf(line, sizeof line, "%.*s", (int)(length - 1 - begin), text + begin);
+    return line;
+}
+
+/* The digest in the last line, after checking the line's form. */
+static const char *digest_of(const char *isa, const char *threads)
+{
+    static char digest[65];
+    char word[16];
+    int count, end = 0;
+    const char *line = last_line(result.out);
+    int found = sscanf(line, "sha256 %64[0-9a-f] isa=%15[a-z0-9] threads=%d%n", digest, word,
+                       &count, &end);
+    ck_assert_msg(found == 3 && !line[end] && strlen(digest) == 64, "the last line is: %s", line);
+    if (isa)
+        ck_assert_str_eq(word, isa);
+    if (threads)
+        ck_assert_int_eq(count, atoi(threads));
+    return digest;
+}
+
+START_TEST(train_writes_its_files)
+{
+    scratch_make();
+    const char *folder = scratch_path("run");
+    for (int again = 0; again < 2; again++) { /* into a new folder, then over the old files */
+        run(RUN_READ, NULL, WORDS("train", "--quick", "--out", folder));
+        ck_assert_msg(result.status == 0, "it said: %s", result.err);
+        ck_assert_str_eq(result.err, "");
+        ck_assert_ptr_nonnull(strstr(result.out, "epoch 2 of 2"));
+        ck_assert_ptr_nonnull(strstr(result.out, "worst relative error"));
+        ck_assert_ptr_nonnull(strstr(result.out, "run/model.safetensors"));
+        ck_assert_ptr_null(strchr(result.out, '\r'));
+    }
+    char *dot = file_text(scratch_path("run/tape.dot"));
+    ck_assert_ptr_nonnull(strstr(dot, "digraph"));
+    ck_assert_ptr_nonnull(strstr(dot, "matmul"));
+    free(dot);
+    bool drawn = access(scratch_path("run/tape.svg"), R_OK) == 0;
+    ck_assert_int_eq(count_files(folder), drawn ? 3 : 2);
+    if (!drawn)
+        ck_assert_ptr_nonnull(strstr(result.out, "'dot' is not installed"));
+    ct_safetensors *model = ct_safetensors_load(scratch_path("run/model.safetensors"));
+    ck_assert_ptr_nonnull(model);
+    ck_assert_uint_eq(ct_safetensors_count(model), 4);
+    const ct_tensor *weight = ct_safetensors_get(model, "layer0.weight");
+    ck_assert_ptr_nonnull(weight);
+    ck_assert_int_eq(ct_shape(weight)[0], 64);
+    struct ct_named_tensor tensors[4];
+    for (size_t i = 0; i < 4; i++)
+        tensors[i] = (struct ct_named_tensor){ct_safetensors_name(model, i),
+                                              ct_safetensors_at(model, i)};
+    char digest[65];
+    ck_assert_int_eq(ct_tensors_digest(4, tensors, digest), CT_OK);
+    ck_assert_str_eq(digest, digest_of(NULL, NULL));
+    ct_safetensors_free(model);
+    run(RUN_READ, NULL, WORDS("info", scratch_path("run/model.safetensors")));
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, digest));
+    ck_assert_ptr_nonnull(strstr(result.out, "layer1.bias"));
+    scratch_remove();
+}
+END_TEST
+
+START_TEST(train_without_dot_says_so)
+{
+    scratch_make();
+    run(RUN_READ, WORDS("PATH=/nowhere"), WORDS("train", "--quick", "--out", scratch_path("run")));
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "'dot' is not installed"));
+    ck_assert_int_eq(count_files(scratch_path("run")), 2);
+    digest_of(NULL, NULL);
+    scratch_remove();
+}
+END_TEST
+
+START_TEST(options_change_the_weights)
+{
+    static const char *const options[][2] = {
+        {"--seed", "1"}, {"--seed", "2"}, {"--lr", "0.02"}, {"--batch", "64"}, {"--epochs", "1"}};
+    char digests[5][65];
+    scratch_make();
+    for (size_t i = 0; i < 5; i++) {
+        run(RUN_READ, NULL,
+            WORDS("train", "--quick", options[i][0], options[i][1], "--out", scratch_path("run")));
+        ck_assert_int_eq(result.status, 0);
+        strcpy(digests[i], digest_of(NULL, NULL));
+        for (size_t j = 0; j < i; j++)
+            ck_assert_str_ne(digests[i], digests[j]);
+    }
+    scratch_remove();
+}
+END_TEST
+
+START_TEST(graph_writes_the_same_bytes)
+{
+    scratch_make();
+    run(RUN_READ, NULL, WORDS("graph"));
+    ck_assert_int_eq(result.status, 0);
+    char *printed = strdup(result.out);
+    run(RUN_READ, WORDS("CT_NUM_THREADS=1", "CT_ISA=scalar"),
+        WORDS("graph", "--out", scratch_path("step.dot")));
+    ck_assert_int_eq(result.status, 0);
+    char *written = file_text(scratch_path("step.dot"));
+    ck_assert_str_eq(printed, written);
+    free(written);
+    free(printed);
+    run(RUN_READ, NULL, WORDS("graph", "--text"));
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "cross_entropy"));
+    scratch_remove();
+}
+END_TEST
+
+START_TEST(info_tells_what_runs)
+{
+    run(RUN_READ, WORDS("CT_ISA=scalar", "CT_NUM_THREADS=2"), WORDS("info"));
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "scalar"));
+    ck_assert_ptr_nonnull(strstr(result.out, CT_VERSION));
+}
+END_TEST
+
+START_TEST(check_passes_every_op)
+{
+    run(RUN_READ, NULL, WORDS("check"));
+    ck_assert_msg(result.status == 0, "%s%s", result.out, result.err);
+    ck_assert_ptr_null(strstr(result.out, "FAIL"));
+    for (int op = 0; op < CT_OP_COUNT; op++)
+        ck_assert_ptr_nonnull(strstr(result.out, ct_op_name((enum ct_op)op)));
+    ck_assert_ptr_nonnull(strstr(result.out, "(network)"));
+    run(RUN_READ, NULL, WORDS("check", "--op", "matmul"));
+    ck_assert_int_eq(result.status, 0);
+}
+END_TEST
+
+/* ---- one digest everywhere */
+
+static const char *const isas[] = {"scalar", "avx2", "avx512"};
+static const char *const threads[] = {"1", "2", "3"};
+
+static bool isa_is_supported(const char *isa)
+{
+    char variable[32];
+    snprintf(variable, sizeof variable, "CT_ISA=%s", isa);
+    run(RUN_READ, WORDS(variable), WORDS("info"));
+    return result.status == 0;
+}
+
+START_TEST(digest_is_the_same_everywhere)
+{
+    const char *isa = isas[_i];
+    if (!isa_is_supported(isa)) {
+        ct_test_skip(isa);
+        return;
+    }
+    scratch_make();
+    run(RUN_READ, WORDS("CT_ISA=avx2", "CT_NUM_THREADS=1"),
+        WORDS("train", "--quick", "--out", scratch_path("run")));
+    ck_assert_msg(result.status == 0, "it said: %s", result.err);
+    char expected[65];
+    strcpy(expected, digest_of("avx2", "1"));
+    for (size_t i = 0; i < 3; i++) {
+        char isa_is[32], threads_are[32];
+        snprintf(isa_is, sizeof isa_is, "CT_ISA=%s", isa);
+        snprintf(threads_are, sizeof threads_are, "CT_NUM_THREADS=%s", threads[i]);
+        run(RUN_READ, WORDS(isa_is, threads_are),
+            WORDS("train", "--quick", "--out", scratch_path("run")));
+        ck_assert_msg(result.status == 0, "it said: %s", result.err);
+        ck_assert_str_eq(digest_of(isa, threads[i]), expected);
+    }
+    scratch_remove();
+}
+END_TEST
+
+Suite *suite_cli(void)
+{
+    Suite *suite = suite_create("cli");
+    TCase *input = tcase_create("wrong input");
+    tcase_add_loop_test(input, wrong_input_is_refused, 0, sizeof wrongs / sizeof *wrongs);
+    tcase_add_test(input, unwritable_folder_is_refused);
+    suite_add_tcase(suite, input);
+    TCase *output = tcase_create("lost output");
+    tcase_add_loop_test(output, lost_output_is_a_failure, 0, sizeof losts / sizeof *losts);
+    tcase_add_loop_test(output, training_without_output_writes_nothing, 0, 3);
+    suite_add_tcase(suite, output);
+    TCase *work = tcase_create("commands");
+    tcase_add_test(work, help_teaches);
+    tcase_add_test(work, train_writes_its_files);
+    tcase_add_test(work, train_without_dot_says_so);
+    tcase_add_test(work, options_change_the_weights);
+    tcase_add_test(work, graph_writes_the_same_bytes);
+    tcase_add_test(work, info_tells_what_runs);
+    tcase_add_test(work, check_passes_every_op);
+    suite_add_tcase(suite, work);
+    TCase *digest = tcase_create("digest");
+    tcase_add_loop_test(digest, digest_is_the_same_everywhere, 0, 3);
+    suite_add_tcase(suite, digest);
+    return suite;
+}

@@ -1,0 +1,289 @@
+/* The tape: sticky errors, stale variables, mark and rewind, release, memory. */
+
+#include "autodiff/ct_tape.h"
+#include "autodiff/ct_var_ops.h"
+#include "case_tools.h"
+#include "ct_test.h"
+#include "tensor/ct_alloc.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static ct_tape *tape;
+static size_t live;
+
+static void setup(void) {
+    live = ct_live_blocks();
+    tape = ct_tape_new();
+    ck_assert_ptr_nonnull(tape);
+}
+
+static void teardown(void) {
+    ct_tape_free(tape);
+    ck_assert_uint_eq(ct_live_blocks(), live);
+}
+
+static ct_var leaf(ct_tensor *value) {
+    ct_var v = ct_leaf(tape, value, NULL);
+    ct_free(value);
+    return v;
+}
+
+static void expect_sticky(ct_status code, const char *text) {
+    ck_assert_int_eq(ct_tape_status(tape), code);
+    ck_assert_msg(strstr(ct_tape_message(tape), text), "'%s' lacks '%s'", ct_tape_message(tape),
+                  text);
+}
+
+START_TEST(first_error_sticks_with_op_node_and_shapes) {
+    ct_scope_begin(tape, "layer0");
+    ct_var x = leaf(T2(2, 3, 1, 2, 3, 4, 5, 6)), z = leaf(T1(1, 2));
+    ct_var bad = ct_var_add(x, z);
+    ck_assert(ct_var_is_null(bad));
+    expect_sticky(CT_ESHAPE, "node 2, add(f64[2, 3], f64[2]) in layer0: shapes [2, 3] and [2] do "
+                             "not broadcast: the extents 3 and 2 of axis 1 differ and neither is 1");
+    size_t length = ct_tape_length(tape);
+    ct_var later = ct_var_exp(x);
+    ck_assert(ct_var_is_null(later));
+    ck_assert(ct_var_is_null(ct_var_sum(bad, CT_ALL, false)));
+    ck_assert_uint_eq(ct_tape_length(tape), length);
+    expect_sticky(CT_ESHAPE, "node 2, add");
+    ct_var dx;
+    ck_assert_int_eq(ct_grad(x, ct_var_null(), 1, &x, &dx), CT_ESHAPE);
+    ck_assert(ct_var_is_null(dx));
+    ck_assert_ptr_null(ct_value(x));
+}
+END_TEST
+
+START_TEST(rewind_forgets_an_error) {
+    ct_var x = leaf(T1(1, 2));
+    ct_mark mark = ct_tape_mark(tape);
+    ct_var_matmul(x, leaf(T1(1, 2, 3)));
+    expect_sticky(CT_ESHAPE, "matmul needs the inner extents to agree: [2] times [3], 2 against 3");
+    ck_assert_int_eq(ct_tape_rewind(tape, mark), CT_OK);
+    ck_assert_int_eq(ct_tape_status(tape), CT_OK);
+    ck_assert_str_eq(ct_tape_message(tape), "");
+    ck_assert(!ct_var_is_null(ct_var_exp(x)));
+}
+END_TEST
+
+START_TEST(variables_from_before_a_rewind_are_stale) {
+    ct_var x = leaf(T1(1, 2));
+    ct_mark mark = ct_tape_mark(tape);
+    ct_var old = ct_var_exp(x);
+    ct_tape_rewind(tape, mark);
+    ct_var young = ct_var_log(x); /* takes the old one's place */
+    ck_assert_uint_eq(young.index, old.index);
+    ck_assert_ptr_null(ct_value(old));
+    expect_sticky(CT_ESTALE, "stale");
+}
+END_TEST
+
+START_TEST(a_mark_that_was_rewound_past_is_stale) {
+    ct_mark start = ct_tape_mark(tape);
+    leaf(T1(1));
+    ct_mark mark = ct_tape_mark(tape);
+    ct_tape_rewind(tape, start);
+    ck_assert_int_eq(ct_tape_rewind(tape, mark), CT_ESTALE);
+    leaf(T1(2));
+    ck_assert_int_eq(ct_tape_rewind(tape, mark), CT_ESTALE);
+    ct_error_clear();
+}
+END_TEST
+
+START_TEST(null_and_foreign_operands) {
+    ct_tape *other = ct_tape_new();
+    ct_var x = leaf(T1(1, 2));
+    ct_tensor *value = T1(1, 2);
+    ct_var foreign = ct_leaf(other, value, "y");
+    ct_free(value);
+    ck_assert(ct_var_is_null(ct_var_add(x, foreign)));
+    expect_sticky(CT_EINVAL, "different tapes");
+    ck_assert_int_eq(ct_tape_status(other), CT_EINVAL);
+    ct_tape_free(other);
+
+    ct_tape_rewind(tape, (ct_mark){0});
+    x = leaf(T1(1, 2));
+    ck_assert(ct_var_is_null(ct_var_add(x, ct_var_null())));
+    expect_sticky(CT_EINVAL, "null");
+
+    ct_error_clear();
+    ck_assert(ct_var_is_null(ct_leaf(NULL, NULL, NULL)));
+    expect_error(CT_EINVAL, "NULL");
+    ct_error_clear();
+    ck_assert(ct_var_is_null(ct_var_exp(ct_var_null())));
+    ck_assert_int_eq(ct_error()->code, CT_EINVAL);
+    ct_error_clear();
+    ck_assert_int_eq(ct_tape_status(NULL), CT_EINVAL);
+    ct_tape_free(NULL);
+}
+END_TEST
+
+START_TEST(a_null_value_keeps_its_reason) {
+    ct_error_clear();
+    ct_tensor *none = ct_zeros(CT_F64, 1, (int64_t[]){-1});
+    ck_assert(ct_var_is_null(ct_leaf(tape, none, "x")));
+    expect_sticky(CT_ESHAPE, "the extent -1 of axis 0 is negative");
+    ct_error_clear();
+}
+END_TEST
+
+START_TEST(leaves_are_differentiable_and_constants_need_not_be) {
+    ct_tensor *labels = ct_zeros(CT_I64, 1, (int64_t[]){3});
+    ck_assert(!ct_var_is_null(ct_constant(tape, labels, "labels")));
+    ck_assert(ct_var_is_null(ct_leaf(tape, labels, "labels")));
+    expect_sticky(CT_EDTYPE, "i64");
+    ct_free(labels);
+}
+END_TEST
+
+START_TEST(a_tape_shares_and_never_sees_a_later_write) {
+    ct_tensor *value = T1(1, 2);
+    ct_var x = ct_leaf(tape, value, "x");
+    ck_assert(ct_shares_storage(ct_value(x), value));
+    ck_assert_int_eq(ct_set(value, 1, (int64_t[]){0}, 100), CT_OK);
+    EXPECT("the leaf", ct_copy(ct_value(x)), 0, 1, 2);
+    ct_free(value);
+}
+END_TEST
+
+START_TEST(rank_0_constants_ride_along_and_other_shapes_are_broadcast) {
+    ct_var x = leaf(T2(2, 2, 1, 2, 3, 4));
+    ct_var one = ct_constant_of(tape, CT_F64, 1);
+    size_t before = ct_tape_length(tape);
+    ct_var_add(x, one);
+    ck_assert_uint_eq(ct_tape_length(tape), before + 1);
+    ct_var_add(x, leaf(T0(1)));
+    ck_assert_uint_eq(ct_tape_length(tape), before + 4); /* the leaf, broadcast, add */
+    ck_assert_int_eq(ct_tape_status(tape), CT_OK);
+}
+END_TEST
+
+START_TEST(release_lets_a_parameter_be_written_in_place) {
+    ct_tensor *w = T2(2, 2, 1, 2, 3, 4);
+    ct_mark mark = ct_tape_mark(tape);
+    ct_var x = ct_leaf(tape, w, "w");
+    ct_var view = ct_var_transpose(x), sum = ct_var_sum(view, CT_ALL, false);
+    const void *where = ct_data(w);
+    ck_assert_int_eq(ct_tape_release(tape, 1, &x), CT_OK);
+    ck_assert_ptr_eq(ct_data_for_write(w), where); /* no copy: nobody else has a share */
+    ck_assert_double_eq(ct_value_item(sum), 10);   /* what is not a view is still there */
+    ck_assert_ptr_null(ct_value(view));
+    expect_sticky(CT_ESTALE, "released");
+    ct_tape_rewind(tape, mark);
+    ck_assert_int_eq(ct_tape_status(tape), CT_OK);
+    x = ct_leaf(tape, w, "w");
+    ct_tape_release(tape, 1, &x);
+    ct_var_exp(x);
+    expect_sticky(CT_ESTALE, "rewind");
+    ct_free(w);
+}
+END_TEST
+
+/* A turn of a loop: forward, gradient of the gradient, rewind. */
+static void turn(ct_var x, ct_mark mark) {
+    ct_scope_begin(tape, "turn");
+    ct_var y = ct_named(ct_var_sum(ct_var_tanh(ct_var_matmul(x, ct_var_transpose(x))), CT_ALL,
+                                   false), "loss");
+    ct_scope_end(tape);
+    ct_var dx, ddx;
+    ck_assert_int_eq(ct_grad(y, ct_var_null(), 1, &x, &dx), CT_OK);
+    ck_assert_int_eq(ct_grad(dx, ct_var_null(), 1, &x, &ddx), CT_OK);
+    ck_assert_int_eq(ct_tape_rewind(tape, mark), CT_OK);
+}
+
+START_TEST(a_steady_loop_allocates_nothing) {
+    ct_tensor *value = ct_full(CT_F64, 2, (int64_t[]){16, 8}, 0.01);
+    ct_var x = ct_leaf(tape, value, "x");
+    ct_mark mark = ct_tape_mark(tape);
+    for (int i = 0; i < 3; i++) turn(x, mark);
+    size_t calls = ct_allocator_calls();
+    for (int i = 0; i < 100; i++) turn(x, mark);
+    ck_assert_uint_eq(ct_allocator_calls(), calls);
+    ct_free(value);
+}
+END_TEST
+
+START_TEST(names_given_late_to_early_nodes_go_with_the_rewind) {
+    ct_var x = ct_named(leaf(T1(1)), "early");
+    ct_mark mark = ct_tape_mark(tape);
+    ct_named(x, "late");
+    ct_tape_rewind(tape, mark);
+    ct_named(ct_var_exp(x), "other");
+    ck_assert_int_eq(ct_tape_status(tape), CT_OK);
+}
+END_TEST
+
+START_TEST(scopes_must_balance) {
+    ct_scope_begin(tape, "a");
+    ct_scope_end(tape);
+    ct_scope_end(tape);
+    expect_sticky(CT_EINVAL, "ct_scope_begin");
+}
+END_TEST
+
+/* --- depth: no recursion, linear time, under a small stack --- */
+
+enum { DEPTH = 1000000, FAN = 100000, STACK = 256 * 1024 };
+
+static void *run_chain(void *unused) {
+    (void)unused;
+    ct_var x = leaf(T0(0.5)), y = x, small = ct_constant_of(tape, CT_F64, 1e-6), dx;
+    for (int i = 0; i < DEPTH; i++) y = ct_var_add(y, small);
+    ck_assert_int_eq(ct_grad(y, ct_var_null(), 1, &x, &dx), CT_OK);
+    ck_assert_double_eq(ct_value_item(dx), 1);
+    return NULL;
+}
+
+static void *run_fan(void *unused) {
+    (void)unused;
+    ct_var x = leaf(T0(0.5)), y = ct_constant_of(tape, CT_F64, 0), dx;
+    for (int i = 0; i < FAN; i++) y = ct_var_add(y, x);
+    ck_assert_int_eq(ct_grad(y, ct_var_null(), 1, &x, &dx), CT_OK);
+    ck_assert_double_eq(ct_value_item(dx), FAN);
+    return NULL;
+}
+
+static void on_small_stack(void *(*run)(void *)) {
+    pthread_attr_t attr;
+    pthread_t thread;
+    ck_assert_int_eq(pthread_attr_init(&attr), 0);
+    ck_assert_int_eq(pthread_attr_setstacksize(&attr, STACK), 0);
+    ck_assert_int_eq(pthread_create(&thread, &attr, run, NULL), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    pthread_attr_destroy(&attr);
+}
+
+START_TEST(a_million_nodes_deep) {
+    on_small_stack(run_chain);
+}
+END_TEST
+
+START_TEST(a_wide_fan) {
+    on_small_stack(run_fan);
+}
+END_TEST
+
+Suite *suite_tape(void) {
+    Suite *suite = suite_create("tape");
+    TCase *tc = tcase_create("tape");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 30);
+    tcase_add_test(tc, first_error_sticks_with_op_node_and_shapes);
+    tcase_add_test(tc, rewind_forgets_an_error);
+    tcase_add_test(tc, variables_from_before_a_rewind_are_stale);
+    tcase_add_test(tc, a_mark_that_was_rewound_past_is_stale);
+    tcase_add_test(tc, null_and_foreign_operands);
+    tcase_add_test(tc, a_null_value_keeps_its_reason);
+    tcase_add_test(tc, leaves_are_differentiable_and_constants_need_not_be);
+    tcase_add_test(tc, a_tape_shares_and_never_sees_a_later_write);
+    tcase_add_test(tc, rank_0_constants_ride_along_and_other_shapes_are_broadcast);
+    tcase_add_test(tc, release_lets_a_parameter_be_written_in_place);
+    tcase_add_test(tc, a_steady_loop_allocates_nothing);
+    tcase_add_test(tc, names_given_late_to_early_nodes_go_with_the_rewind);
+    tcase_add_test(tc, scopes_must_balance);
+    tcase_add_test(tc, a_million_nodes_deep);
+    tcase_add_test(tc, a_wide_fan);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
