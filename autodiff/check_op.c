@@ -77,10 +77,8 @@ static bool draw_elementwise(enum ct_op op, const struct shape_pair *shapes, ct_
     for (int k = 0; k < ct_op_arity(op); k++) {
         int which = k == 0 ? 0 : 1;
         const ct_scalar *scalar = selects && k == 0 ? CT_BOOL : CT_F64;
-        s->inputs[k] =
-            draw(random, scalar, shapes->rank[which], shapes->shape[which], ct__op_domain(op, k));
-        s->n = k + 1;
-        if (!s->inputs[k])
+        if (!add_input(s, draw(random, scalar, shapes->rank[which], shapes->shape[which],
+                               ct__op_domain(op, k))))
             return false;
     }
     s->call = (struct ct__op_call){.op = op};

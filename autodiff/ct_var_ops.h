@@ -63,6 +63,10 @@ CT_API ct_var ct_var_exp(ct_var x);
 CT_API ct_var ct_var_expm1(ct_var x);
 /** the natural logarithm. */
 CT_API ct_var ct_var_log(ct_var x);
+/** 2 to the x. */
+CT_API ct_var ct_var_exp2(ct_var x);
+/** the logarithm to base 2. */
+CT_API ct_var ct_var_log2(ct_var x);
 /** log(1 + x), accurate near 0. */
 CT_API ct_var ct_var_log1p(ct_var x);
 /** the sine of x radians. */
@@ -71,14 +75,30 @@ CT_API ct_var ct_var_sin(ct_var x);
 CT_API ct_var ct_var_cos(ct_var x);
 /** the tangent of x radians. */
 CT_API ct_var ct_var_tan(ct_var x);
+/** the inverse sine, in radians. */
+CT_API ct_var ct_var_asin(ct_var x);
+/** the inverse cosine, in radians. */
+CT_API ct_var ct_var_acos(ct_var x);
 /** the inverse tangent, in radians. */
 CT_API ct_var ct_var_atan(ct_var x);
+/** the angle of the point (z, x), in radians, as C's atan2; no derivative exists at the origin. */
+CT_API ct_var ct_var_atan2(ct_var x, ct_var z);
+/** the hyperbolic sine. */
+CT_API ct_var ct_var_sinh(ct_var x);
+/** the hyperbolic cosine. */
+CT_API ct_var ct_var_cosh(ct_var x);
 /** the hyperbolic tangent. */
 CT_API ct_var ct_var_tanh(ct_var x);
 /** 1 / (1 + exp(-x)). */
 CT_API ct_var ct_var_sigmoid(ct_var x);
 /** max(x, 0); NaN stays NaN; the derivative at 0 and NaN is 0. */
 CT_API ct_var ct_var_relu(ct_var x);
+/**
+ * x held between z and w; w where z > w; NaN stays NaN; at its bounds x has all of the gradient.
+ */
+CT_API ct_var ct_var_clamp(ct_var x, ct_var z, ct_var w);
+/** x where x > 0, else exp(x) - 1. */
+CT_API ct_var ct_var_elu(ct_var x);
 /** the derivative of relu: 1 where x > 0, else 0. */
 CT_API ct_var ct_var_relu_mask(ct_var x);
 /** x where z > 0, else 0: the pull of relu. */
@@ -97,6 +117,11 @@ CT_API ct_var ct_var_normcdf(ct_var x);
 CT_API ct_var ct_var_normpdf(ct_var x);
 /** x normcdf(x), the exact one. */
 CT_API ct_var ct_var_gelu(ct_var x);
+/**
+ * the approximation of gelu by tanh of GPT-2 and BERT, 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715
+ * x^3))).
+ */
+CT_API ct_var ct_var_gelu_tanh(ct_var x);
 /** whether x = z. */
 CT_API ct_var ct_var_equal(ct_var x, ct_var z);
 /** whether x differs from z; true for NaN. */

@@ -65,6 +65,10 @@ CT_API ct_tensor *ct_exp(const ct_tensor *x);
 CT_API ct_tensor *ct_expm1(const ct_tensor *x);
 /** the natural logarithm. */
 CT_API ct_tensor *ct_log(const ct_tensor *x);
+/** 2 to the x. */
+CT_API ct_tensor *ct_exp2(const ct_tensor *x);
+/** the logarithm to base 2. */
+CT_API ct_tensor *ct_log2(const ct_tensor *x);
 /** log(1 + x), accurate near 0. */
 CT_API ct_tensor *ct_log1p(const ct_tensor *x);
 /** the sine of x radians. */
@@ -73,14 +77,30 @@ CT_API ct_tensor *ct_sin(const ct_tensor *x);
 CT_API ct_tensor *ct_cos(const ct_tensor *x);
 /** the tangent of x radians. */
 CT_API ct_tensor *ct_tan(const ct_tensor *x);
+/** the inverse sine, in radians. */
+CT_API ct_tensor *ct_asin(const ct_tensor *x);
+/** the inverse cosine, in radians. */
+CT_API ct_tensor *ct_acos(const ct_tensor *x);
 /** the inverse tangent, in radians. */
 CT_API ct_tensor *ct_atan(const ct_tensor *x);
+/** the angle of the point (z, x), in radians, as C's atan2; no derivative exists at the origin. */
+CT_API ct_tensor *ct_atan2(const ct_tensor *x, const ct_tensor *z);
+/** the hyperbolic sine. */
+CT_API ct_tensor *ct_sinh(const ct_tensor *x);
+/** the hyperbolic cosine. */
+CT_API ct_tensor *ct_cosh(const ct_tensor *x);
 /** the hyperbolic tangent. */
 CT_API ct_tensor *ct_tanh(const ct_tensor *x);
 /** 1 / (1 + exp(-x)). */
 CT_API ct_tensor *ct_sigmoid(const ct_tensor *x);
 /** max(x, 0); NaN stays NaN; the derivative at 0 and NaN is 0. */
 CT_API ct_tensor *ct_relu(const ct_tensor *x);
+/**
+ * x held between z and w; w where z > w; NaN stays NaN; at its bounds x has all of the gradient.
+ */
+CT_API ct_tensor *ct_clamp(const ct_tensor *x, const ct_tensor *z, const ct_tensor *w);
+/** x where x > 0, else exp(x) - 1. */
+CT_API ct_tensor *ct_elu(const ct_tensor *x);
 /** the derivative of relu: 1 where x > 0, else 0. */
 CT_API ct_tensor *ct_relu_mask(const ct_tensor *x);
 /** x where z > 0, else 0: the pull of relu. */
@@ -99,6 +119,11 @@ CT_API ct_tensor *ct_normcdf(const ct_tensor *x);
 CT_API ct_tensor *ct_normpdf(const ct_tensor *x);
 /** x normcdf(x), the exact one. */
 CT_API ct_tensor *ct_gelu(const ct_tensor *x);
+/**
+ * the approximation of gelu by tanh of GPT-2 and BERT, 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715
+ * x^3))).
+ */
+CT_API ct_tensor *ct_gelu_tanh(const ct_tensor *x);
 /** whether x = z. */
 CT_API ct_tensor *ct_equal(const ct_tensor *x, const ct_tensor *z);
 /** whether x differs from z; true for NaN. */

@@ -5,6 +5,7 @@
 #include "autodiff/ct_check.h"
 #include "case_tools.h"
 #include "dual/ct_dual.h"
+#include "tensor/ct_alloc.h"
 
 /* ---- duals */
 
@@ -149,9 +150,11 @@ START_TEST(row_passes_the_gradient_check)
     struct ct_check_options options = ct_check_options_init();
     struct ct_check_report report;
     options.second_order = true;
+    size_t blocks = ct_live_blocks();
     ct_status status = ct_check_op(op, &options, &report);
     ck_assert_msg(status == CT_OK, "%s: %s", ct_op_name(op), ct_error()->message);
     ck_assert_msg(report.verdict == CT_CHECK_PASS, "%s: %s", ct_op_name(op), report.message);
+    ck_assert_msg(ct_live_blocks() == blocks, "%s: the check leaks", ct_op_name(op));
 }
 END_TEST
 

@@ -23,6 +23,7 @@ static const struct {
     {CT_OP_silu, 2, "x times a rounded sigmoid (measured 1.5)"},
     {CT_OP_normcdf, 2, "half of erfc, whose argument is rounded (measured 1.95)"},
     {CT_OP_gelu, 4, "x times a rounded normcdf (measured 2.9)"},
+    {CT_OP_gelu_tanh, 4, "x times a rounded sigmoid of a rounded cubic, see composed_tail()"},
     {CT_OP_normpdf, 4, "exp of a rounded square; beyond |x| = 2 more, see composed_tail()"},
 };
 
@@ -36,8 +37,8 @@ static long double bar_of(enum ct_op op)
 }
 
 /* A composed formula loses digits where a factor is subnormal: there only the size of the result
-   is held to. In normpdf the exponential magnifies the rounding of its argument, x*x/2, by that
-   argument. */
+   is held to. In normpdf and gelu_tanh the exponential magnifies the rounding of its argument,
+   x*x/2 and a cubic, by that argument. */
 static bool composed_tail(enum ct_op op, const ct_scalar *scalar, const double x[MOST_ARGUMENTS],
                           long double exact, double result)
 {
@@ -46,8 +47,13 @@ static bool composed_tail(enum ct_op op, const ct_scalar *scalar, const double x
         return false;
     if (fabsl(exact) < smallest * fmaxl(1, fabsl((long double)x[0])))
         return fabsl((long double)result - exact) <= smallest;
+    long double magnified = 0, at = (long double)x[0];
     if (op == CT_OP_normpdf)
-        return ulp_error(scalar, result, exact) <= 1 + fabsl((long double)(x[0] * x[0]));
+        magnified = at * at;
+    if (op == CT_OP_gelu_tanh)
+        magnified = 3 * 1.6L * at * (1 + 0.044715L * at * at);
+    if (magnified != 0)
+        return ulp_error(scalar, result, exact) <= 1 + fabsl(magnified);
     return false;
 }
 

@@ -32,8 +32,9 @@ enum {
     MM_FEW = 4,            // columns that are better taken as rows
     MM_DIRECT = 1 << 21,   // multiplications up to which the caller works alone, without packing
     MM_PASS_K = 4 * MM_BLOCK, // steps of k for which operands are packed at a time
-    MM_TASK_ROWS = 12,       // panels of a in a task
-    MM_TASK_COLUMNS = 12,    // panels of b in a task
+    MM_TASK_ROWS = 42 / MM_ROWS, // panels of a in a task: they stay in L2 for all its columns
+    MM_TASK_COLUMNS = 24,  // panels of b in a task
+    MM_AHEAD = 24,         // steps of k that rows of b are prefetched ahead
     MM_PIECE = 3072,       // rows, and columns, of c whose operands are packed at a time
 };
 
