@@ -56,6 +56,10 @@ endif
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
             -Wmissing-prototypes -Wvla -Wundef -Wpointer-arith -Wcast-qual -Wwrite-strings \
             -Wdouble-promotion -Wformat=2
+# clang's INFINITY and NAN are floats that become doubles wherever they are named.
+ifneq ($(findstring clang,$(CC)),)
+WARNINGS := $(filter-out -Wdouble-promotion,$(WARNINGS))
+endif
 ifeq ($(WERROR),1)
 WARNINGS += -Werror
 endif
@@ -98,7 +102,7 @@ OUT := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
 GEN := $(OBJ)/gen
 
 LIB_DIRS  := tensor dual autodiff nn optim io
-KERN_SRC  := $(sort $(wildcard tensor/kernels/*.c))
+KERN_SRC  := $(sort $(wildcard */kernels/*.c))
 LIB_SRC   := $(sort $(foreach d,$(LIB_DIRS),$(wildcard $(d)/*.c)))
 CLI_SRC   := $(sort $(wildcard cli/*.c))
 PROBE_SRC := $(sort $(wildcard tests/*_probe.c))
@@ -194,10 +198,7 @@ $(OBJ)/gen/%.o: $(OBJ)/gen/%.c Makefile $(OBJ)/flags | deps-present
 	$(call say,CC,$(<F)) $(COMPILE) -c -o $@ $<
 
 define isa_rules
-$(OBJ)/tensor/kernels/%.$(1).o: tensor/kernels/%.c Makefile $(OBJ)/flags | deps-present
-	@mkdir -p $$(@D)
-	$$(call say,CC,$$< ($(1))) $$(COMPILE) $(if $(filter release,$(PRESET)),-O3) $(isa.$(1)) -c -o $$@ $$<
-$(OBJ)/tests/%.$(1).o: tests/%.c Makefile $(OBJ)/flags | deps-present
+$(OBJ)/%.$(1).o: %.c Makefile $(OBJ)/flags | deps-present
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$< ($(1))) $$(COMPILE) $(if $(filter release,$(PRESET)),-O3) $(isa.$(1)) -c -o $$@ $$<
 endef
@@ -268,7 +269,7 @@ docs: ## the reference by Doxygen, in build/docs
 	@(cat docs/Doxyfile; echo 'PROJECT_NUMBER = $(VERSION)') | doxygen -
 	@echo 'build/docs/html/index.html'
 
-FORMATTED = $(filter-out %.inc,$(wildcard $(foreach d,$(LIB_DIRS) tensor/kernels cli tests examples bench docs,$(d)/*.[ch])))
+FORMATTED = $(filter-out %.inc,$(wildcard $(foreach d,$(LIB_DIRS) tensor/kernels optim/kernels cli tests examples bench docs,$(d)/*.[ch])))
 format: ## clang-format over the C sources (the op table keeps its columns)
 	@clang-format -i $(FORMATTED)
 

@@ -58,7 +58,7 @@ static double prepare(const ct_optim *optim, uint64_t t, union ct__step *step)
     return fabs(s->shrink) > largest ? fabs(s->shrink) : largest;
 }
 
-static const struct ct__rule rule = {ct__adam_f32, ct__adam_f64, prepare};
+static const struct ct__rule rule = {CT__ADAM, prepare};
 
 struct ct_adam_options ct_adam_options_init(void)
 {

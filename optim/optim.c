@@ -5,6 +5,7 @@
 
 #include "tensor/alloc.h"
 #include "tensor/fail.h"
+#include "tensor/isa.h"
 #include "tensor/parallel.h"
 
 #include <float.h>
@@ -235,6 +236,17 @@ static ct_status open_for_writing(ct_optim *optim, ct_tensor *const *params)
 
 // ---- the step
 
+static ct__step_fn *step_kernel(enum ct__step_kind kind, const ct_scalar *scalar)
+{
+    static const struct ct__step_set *const sets[] = {
+        [CT__ISA_SCALAR] = &ct__steps_scalar,
+        [CT__ISA_AVX2] = &ct__steps_avx2,
+        [CT__ISA_AVX512] = &ct__steps_avx512,
+    };
+    const struct ct__step_set *set = sets[ct__isa_current()];
+    return scalar == CT_F32 ? set->f32[kind] : set->f64[kind];
+}
+
 struct job {
     ct__step_fn *fn;
     const union ct__step *step;
@@ -251,7 +263,7 @@ static void move(ct_optim *optim, const union ct__step *step)
 {
     for (size_t i = 0; i < optim->n; i++) {
         const struct ct__bound *b = &optim->bound[i];
-        ct__step_fn *fn = b->scalar == CT_F32 ? optim->rule->f32 : optim->rule->f64;
+        ct__step_fn *fn = step_kernel(optim->rule->kind, b->scalar);
         struct job job = {fn, step, &b->moved};
         ct__parallel_for(b->moved.count, GRAIN, run_job, &job);
     }

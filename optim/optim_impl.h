@@ -42,11 +42,16 @@ union ct__step {
 typedef void ct__step_fn(const union ct__step *step, const struct ct__moved *moved, size_t begin,
                          size_t end);
 
-ct__step_fn ct__sgd_f32, ct__sgd_f64, ct__adam_f32, ct__adam_f64;
+/* The kernels of one instruction set, by kind of optimiser. */
+enum ct__step_kind { CT__SGD, CT__ADAM, CT__STEP_KINDS };
+struct ct__step_set {
+    ct__step_fn *f32[CT__STEP_KINDS], *f64[CT__STEP_KINDS];
+};
+extern const struct ct__step_set ct__steps_scalar, ct__steps_avx2, ct__steps_avx512;
 
 /* A kind of optimiser. */
 struct ct__rule {
-    ct__step_fn *f32, *f64;
+    enum ct__step_kind kind;
     /* Fills in the step numbered t = 1, 2, ...; returns the coefficient of largest magnitude. */
     double (*prepare)(const ct_optim *optim, uint64_t t, union ct__step *step);
 };

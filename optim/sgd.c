@@ -27,7 +27,7 @@ static double prepare(const ct_optim *optim, uint64_t t, union ct__step *step)
     return fabs(step->sgd.rise) > largest ? fabs(step->sgd.rise) : largest;
 }
 
-static const struct ct__rule rule = {ct__sgd_f32, ct__sgd_f64, prepare};
+static const struct ct__rule rule = {CT__SGD, prepare};
 
 struct ct_sgd_options ct_sgd_options_init(void)
 {

@@ -1,13 +1,8 @@
-// The fused steps, written in the vector vocabulary of the elementwise kernels. They are bound by
-// memory or by the divider, so one width is enough: no choice among instruction sets at run time.
+// The fused steps, written in the vector vocabulary of the elementwise kernels and compiled once per
+// instruction set.
 
 #include "optim/optim_impl.h"
 
-#if defined(__AVX2__) && defined(__FMA__)
-#define CT_ISA_LEVEL 1
-#else
-#define CT_ISA_LEVEL 0
-#endif
 #include "tensor/kernels/vec.h"
 
 #include <float.h>
@@ -18,7 +13,7 @@
 #define NORMAL FLT_MIN
 #define VF(x)  CT_CAT(f32v_, x)
 #define TF(x)  CT_CAT(x, _f32)
-#include "optim/step_kernels.inc"
+#include "optim/kernels/kern_step.inc"
 #undef T
 #undef V
 #undef LANES
@@ -32,4 +27,13 @@
 #define NORMAL DBL_MIN
 #define VF(x)  CT_CAT(f64v_, x)
 #define TF(x)  CT_CAT(x, _f64)
-#include "optim/step_kernels.inc"
+#include "optim/kernels/kern_step.inc"
+
+#if CT_ISA_LEVEL == 0
+const struct ct__step_set ct__steps_scalar =
+#elif CT_ISA_LEVEL == 1
+const struct ct__step_set ct__steps_avx2 =
+#else
+const struct ct__step_set ct__steps_avx512 =
+#endif
+    {.f32 = {sgd_f32, adam_f32}, .f64 = {sgd_f64, adam_f64}};
