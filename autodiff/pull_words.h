@@ -38,7 +38,7 @@ static inline ct_var ct__pull_constant(const struct ct__pull *P, double value) {
     return g ? ct_constant_of(P->tape, ct_dtype(g->value), value) : P->g;
 }
 
-#define K(c) ct__pull_constant(P, c)
+#define K(c) ct__pull_constant(P, (double)(c))
 #define FLAT ct__flat()
 
 /* The value of a variable that a rule was given, which is always there. */

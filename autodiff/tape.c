@@ -338,10 +338,9 @@ ct_status ct_tape_release(ct_tape *tape, size_t n, const ct_var *leaves) {
     if (tape->status != CT_OK)
         return ct__fail(tape->status, "ct_tape_release", "%s", tape->message);
     for (size_t i = 0; i < n; i++) {
-        const struct ct__node *node = ct__node(leaves[i]);
-        if (!node || leaves[i].tape != tape)
-            return ct__tape_fail(tape, CT_EINVAL, "a leaf of another tape cannot be released")
-                       .tape->status;
+        if (leaves[i].tape != tape)
+            ct__tape_fail(tape, CT_EINVAL, "a leaf of another tape cannot be released");
+        if (leaves[i].tape != tape || !ct__node(leaves[i])) return tape->status;
     }
     for (size_t i = 0; i < n; i++) {
         const struct ct__node *node = &tape->nodes[leaves[i].index];

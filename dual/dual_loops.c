@@ -95,7 +95,7 @@ static block word(enum ct_op op, int arity, const block *in) {
 
 typedef block pull_fn(struct blocks *P, block X, block Z, block W, block Y, block G);
 
-#define K(c) constant(P, c)
+#define K(c) constant(P, (double)(c))
 #define FLAT flat()
 #define PULL(id, i, formula)                                                                       \
     static block id##_pull_##i(struct blocks *P, block X, block Z, block W, block Y, block G) {    \

@@ -36,7 +36,7 @@ static ct_tensor *replaced(const ct_tensor *t, double where, double value) {
    there and no NaN. */
 static ct_tensor *row_max(const ct_tensor *t, int axis) {
     ct_tensor *m = ct_max(t, axis, true);
-    ct_tensor *out = m ? replaced(m, -INFINITY, 0) : NULL;
+    ct_tensor *out = m ? replaced(m, (double)-INFINITY, 0) : NULL;
     ct_free(m);
     return out;
 }
@@ -44,7 +44,7 @@ static ct_tensor *row_max(const ct_tensor *t, int axis) {
 /* x - m, and 0 where x is +infinity, which m then is too: the limit. */
 static ct_tensor *row_gap(const ct_tensor *t, const ct_tensor *m) {
     ct_tensor *gap = m ? ct_sub(t, m) : NULL;
-    ct_tensor *infinity = gap ? ct_from_double(t->scalar, INFINITY) : NULL;
+    ct_tensor *infinity = gap ? ct_from_double(t->scalar, (double)INFINITY) : NULL;
     ct_tensor *zero = infinity ? ct_from_double(t->scalar, 0) : NULL;
     ct_tensor *mask = zero ? ct_equal(t, infinity) : NULL;
     ct_tensor *out = mask ? ct_where(mask, zero, gap) : NULL;

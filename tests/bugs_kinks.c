@@ -118,7 +118,8 @@ END_TEST
 FN(positive, ct_var_greater(*x, K(0)))
 FN(masked_root, ct_var_where(positive(x), ct_var_sqrt(*x), *x))
 FN(safe_root, ct_var_where(positive(x), ct_var_sqrt(ct_var_where(positive(x), *x, K(1))), *x))
-FN(elu, ct_var_where(positive(x), *x, ct_var_expm1(*x)))
+FN(elu, ct_var_elu(*x))
+FN(elu_by_where, ct_var_where(positive(x), *x, ct_var_expm1(*x)))
 FN(log_times_mask, ct_var_mul(ct_var_log(*x), ct_var_relu_mask(*x)))
 FN(masked_log, ct_var_where(positive(x), ct_var_log(*x), K(0)))
 
@@ -133,6 +134,8 @@ END_TEST
 START_TEST(B020_dead_branch_that_overflows)
 {
     check_gradient("elu", elu, N(1000, -1), N(1000, -0.63212055882855768),
+                   N(1, 0.36787944117144233));
+    check_gradient("elu by where", elu_by_where, N(1000, -1), N(1000, -0.63212055882855768),
                    N(1, 0.36787944117144233));
     ct_tensor *t = ct_from_doubles(CT_F32, 1, (int64_t[]){2}, 2, (double[]){100, -1});
     ct_tape *tape = ct_tape_new();
@@ -150,6 +153,35 @@ START_TEST(B021_mask_by_multiplication)
                    N(0, 0.5));
     check_gradient("where(x > 0, log(x), 0)", masked_log, N(0, 2), N(0, 0.69314718055994531),
                    N(0, 0.5));
+}
+END_TEST
+
+/* ---- ends of domains and bounds */
+
+FN(angle, ct_var_atan2(x[0], x[1]))
+FN(inverse_sine, ct_var_asin(*x))
+FN(inverse_cosine, ct_var_acos(*x))
+FN(clamped, ct_var_clamp(*x, K(0), K(1)))
+
+START_TEST(B023_ends_of_inverse_functions)
+{
+    const double pi = 3.14159265358979312;
+    check_gradient_2("atan2", angle, N(0, 0, 1), N(0, 1, 0), N(0, 0, pi / 2), N(QNAN, 1, 0),
+                     N(QNAN, 0, -1));
+    check_gradient("asin", inverse_sine, N(1, -1, 0), N(pi / 2, -pi / 2, 0), N(INF, INF, 1));
+    check_gradient("acos", inverse_cosine, N(1, -1, 0), N(0, pi, pi / 2), N(-INF, -INF, -1));
+}
+END_TEST
+
+START_TEST(B024_clamp_at_its_bounds)
+{
+    check_gradient("clamp", clamped, N(0, 1, -0.0, 0.5, 2, -1), N(0, 1, 0, 0.5, 1, 0),
+                   N(1, 1, 1, 1, 0, 0));
+    ct_tensor *x = T1(-0.0), *low = T0(0), *high = T0(1);
+    EXPECT("clamp", ct_clamp(x, low, high), 0, -0.0);
+    ct_free(x);
+    ct_free(low);
+    ct_free(high);
 }
 END_TEST
 
@@ -301,6 +333,8 @@ void add_kinks(Suite *suite)
     tcase_add_test(tc, B019_masked_root);
     tcase_add_test(tc, B020_dead_branch_that_overflows);
     tcase_add_test(tc, B021_mask_by_multiplication);
+    tcase_add_test(tc, B023_ends_of_inverse_functions);
+    tcase_add_test(tc, B024_clamp_at_its_bounds);
     tcase_add_test(tc, B030_logsumexp_of_nothing);
     tcase_add_test(tc, B031_logsumexp_with_infinities);
     tcase_add_test(tc, B033_softmax_of_large_numbers);

@@ -37,10 +37,13 @@ static ct_var number(ct_var like, double value)
 
 ROW(abs) ROW(sign) ROW(sqrt) ROW(rsqrt) ROW(reciprocal) ROW(log) ROW(log1p) ROW(exp) ROW(expm1)
 ROW(relu) ROW(gelu) ROW(silu) ROW(sigmoid) ROW(log_sigmoid) ROW(tanh) ROW(softplus) ROW(erf)
+ROW(elu) ROW(gelu_tanh) ROW(asin) ROW(acos) ROW2(atan2)
 ROW2(maximum) ROW2(minimum) ROW2(pow) ROW2(div) ROW2(mul)
 POWER(pow_0, 0) POWER(pow_1, 1) POWER(pow_2, 2) POWER(pow_half, 0.5) POWER(pow_1_5, 1.5)
 POWER(pow_minus_1, -1) POWER(pow_3, 3)
 
+FN(clamp_0_1, ct_var_clamp(*x, number(*x, 0), number(*x, 1)))
+FN(clamp_2_1, ct_var_clamp(*x, number(*x, 2), number(*x, 1)))
 FN(max_all, ct_var_max(*x, CT_ALL, false))
 FN(sum_all, ct_var_sum(*x, CT_ALL, false))
 FN(mean_all, ct_var_mean(*x, CT_ALL, false))
@@ -101,6 +104,13 @@ static const struct point {
     {"tanh", fn_tanh, {0}},
     {"softplus", fn_softplus, {0}},
     {"erf", fn_erf, {0}},
+    {"elu", fn_elu, {0}},
+    {"gelu tanh", fn_gelu_tanh, {0}},
+    {"asin", fn_asin, {0}},
+    {"acos", fn_acos, {0}},
+    {"atan2", fn_atan2, {0}},
+    {"clamp(0,1)", clamp_0_1, {0}},
+    {"clamp min>max (2,1)", clamp_2_1, {0}},
     {"maximum", fn_maximum, {0}},
     {"minimum", fn_minimum, {0}},
     {"div", fn_div, {0}},
@@ -177,6 +187,10 @@ static const struct difference {
     {"relu", PART_GRADIENT_0, {0, 0, 0, 1, 0, 1}, "the derivative at NaN is 0"},
     {"gelu", PART_VALUE, {0, INF, -0.0, QNAN, -0.0}, "the limit at -infinity"},
     {"gelu", PART_GRADIENT_0, {0.5, 1, 0, QNAN, 0}, "the limits at infinities"},
+    {"gelu tanh", PART_VALUE, {0, INF, -0.0, -0.0, 1e200}, "the limit at -infinity"},
+    {"gelu tanh", PART_GRADIENT_0, {0.5, 1, 0, 0, 1}, "the limits far out"},
+    {"elu", PART_VALUE, {0, -0.0, QNAN, -0.632120558829, 100}, "expm1 keeps the sign of zero"},
+    {"elu", PART_GRADIENT_0, {1, 1, QNAN, 0.367879441171, 1}, "NaN stays NaN"},
     {"silu", PART_VALUE, {0, INF, -0.0, -0.0, 800}, "the limit at -infinity"},
     {"silu", PART_GRADIENT_0, {0.5, 1, 0, 0, 1}, "the limits at infinities"},
     {"logsigmoid", PART_VALUE, {-0.69314718056, -0.0, -800, -0.0, -INF}, "it nears 0 from below"},

@@ -6,6 +6,7 @@
 #include "autodiff/ct_check.h"
 #include "autodiff/ct_var_ops.h"
 #include "dual/ct_dual.h"
+#include "tensor/ct_alloc.h"
 #include "tensor/ct_random.h"
 
 #include <check.h>
@@ -722,9 +723,15 @@ START_TEST(domains_are_those_of_the_table)
 }
 END_TEST
 
+static void nothing_is_left(void)
+{
+    ck_assert_uint_eq(ct_live_blocks(), 0);
+}
+
 static TCase *add_case(Suite *suite, const char *name)
 {
     TCase *tc = tcase_create(name);
+    tcase_add_checked_fixture(tc, NULL, nothing_is_left);
     suite_add_tcase(suite, tc);
     return tc;
 }

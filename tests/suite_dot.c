@@ -4,6 +4,7 @@
 #include "autodiff/ct_dot.h"
 #include "autodiff/ct_var_ops.h"
 #include "autodiff/tape_impl.h"
+#include "tensor/ct_alloc.h"
 #include "tensor/ct_random.h"
 
 #include <check.h>
@@ -754,9 +755,15 @@ START_TEST(listing_is_one_line_a_node)
 }
 END_TEST
 
+static void nothing_is_left(void)
+{
+    ck_assert_uint_eq(ct_live_blocks(), 0);
+}
+
 static TCase *add_case(Suite *suite, const char *name)
 {
     TCase *tc = tcase_create(name);
+    tcase_add_checked_fixture(tc, NULL, nothing_is_left);
     suite_add_tcase(suite, tc);
     return tc;
 }
