@@ -50,9 +50,7 @@ static int print_machine(void)
     printf("hwloc API        %d.%d.%d\n", HWLOC_API_VERSION >> 16, HWLOC_API_VERSION >> 8 & 255,
            HWLOC_API_VERSION & 255);
     printf("jansson          %s\n", JANSSON_VERSION);
-    printf("numeric contract reductions in blocks of 1024 over 16 lanes, products in blocks of 256,\n"
-           "                 fused only where written, SLEEF %d.%d.%d finz for the rest\n",
-           SLEEF_VERSION_MAJOR, SLEEF_VERSION_MINOR, SLEEF_VERSION_PATCHLEVEL);
+    printf("numeric contract %s\n", ct_numeric_contract());
     return EXIT_DONE;
 }
 

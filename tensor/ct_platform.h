@@ -90,6 +90,18 @@ CT_API ct_status ct_set_parallel_for(
                          void (*fn)(void *ctx, size_t begin, size_t end), void *ctx),
     void *user);
 
+/**
+ * @brief Names the numeric contract: equal names, equal bits.
+ *
+ * The revision of the library's own functions, the blocks and lanes of reductions, the inner block of products, and the
+ * version of SLEEF, from which the remaining functions come.
+ *
+ * @return A constant string.
+ * @par Thread safety  Any thread.
+ * @par Cost           O(1).
+ */
+CT_API const char *ct_numeric_contract(void);
+
 CT_END_DECLS
 
 #endif

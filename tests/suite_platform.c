@@ -39,6 +39,9 @@
 #define SANITIZED 1
 #endif
 #endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
 
 Suite *suite_platform(void);
 
@@ -292,7 +295,7 @@ END_TEST
 START_TEST(sizes_that_overflow_are_refused)
 {
     static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 63, SIZE_MAX - 127, SIZE_MAX / 2};
-#ifdef SANITIZED
+#if SANITIZED
     if (sizes[_i] < SIZE_MAX - 63)
         return; // the sanitizer's own allocator would end the process
 #endif
@@ -687,7 +690,8 @@ static int loop_in_child(const void *unused)
     for (int i = 0; i < 20; i++)
         if (!covers_once(10000, 16))
             return 1;
-    return two_meet() ? 0 : 2;
+    // a sanitizer's allocator may be locked for good, if a worker was starting when we forked
+    return SANITIZED || two_meet() ? 0 : 2;
 }
 
 START_TEST(fork_after_a_loop)
@@ -788,7 +792,7 @@ START_TEST(loop_is_replaced_before_first_use_only)
 }
 END_TEST
 
-#ifndef SANITIZED
+#if !SANITIZED
 static int loop_without_threads(const void *unused)
 {
     (void)unused;
@@ -1424,7 +1428,7 @@ static void add_threads(Suite *suite)
     tcase_add_test(tc, exit_joins_the_workers);
     tcase_add_test(tc, workers_have_the_default_environment);
     tcase_add_test(tc, loop_is_replaced_before_first_use_only);
-#ifndef SANITIZED
+#if !SANITIZED
     tcase_add_test(tc, loops_run_without_threads);
 #endif
 }
