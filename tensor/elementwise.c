@@ -67,29 +67,50 @@ static void nest_of(struct nest *nest, int n, const ct_tensor *const in[], ct_te
     }
 }
 
-/* Addresses of the item at a row-major position. */
-static void seek(const struct nest *nest, size_t position, char *ptr[MAX_OPERANDS]) {
-    for (int i = 0; i < nest->operands; i++) ptr[i] = nest->ptr[i];
+/* A place in the nest: the index along each axis, and the operands' addresses there. */
+struct place {
+    int64_t index[CT_MAX_RANK];
+    char *ptr[MAX_OPERANDS];
+};
+
+static void move(struct place *place, const struct nest *nest, int axis, int64_t count) {
+    place->index[axis] += count;
+    for (int i = 0; i < nest->operands; i++) place->ptr[i] += count * nest->step[i][axis];
+}
+
+/* The place of a row-major position. */
+static struct place seek(const struct nest *nest, size_t position) {
+    struct place place = {.index = {0}};
+    memcpy(place.ptr, nest->ptr, sizeof place.ptr);
     for (int axis = nest->rank - 1; axis >= 0; axis--) {
-        ptrdiff_t index = (ptrdiff_t)(position % (size_t)nest->shape[axis]);
+        move(&place, nest, axis, (int64_t)(position % (size_t)nest->shape[axis]));
         position /= (size_t)nest->shape[axis];
-        for (int i = 0; i < nest->operands; i++) ptr[i] += index * nest->step[i][axis];
+    }
+    return place;
+}
+
+/* From the end of a row to the start of the next. */
+static void next_row(struct place *place, const struct nest *nest) {
+    int axis = nest->rank - 1;
+    while (axis > 0 && place->index[axis] == nest->shape[axis]) {
+        move(place, nest, axis, -nest->shape[axis]);
+        move(place, nest, --axis, 1);
     }
 }
 
 static void run_range(void *context, size_t begin, size_t end) {
     const struct nest *nest = context;
     int inner = nest->rank - 1;
-    size_t row = (size_t)nest->shape[inner];
     ptrdiff_t step[MAX_OPERANDS];
     for (int i = 0; i < nest->operands; i++) step[i] = nest->step[i][inner];
+    struct place place = seek(nest, begin);
     while (begin < end) {
-        char *ptr[MAX_OPERANDS];
-        size_t left = row - begin % row;
+        size_t left = (size_t)(nest->shape[inner] - place.index[inner]);
         size_t count = left < end - begin ? left : end - begin;
-        seek(nest, begin, ptr);
-        nest->loop(nest->self, count, ptr, step);
+        nest->loop(nest->self, count, place.ptr, step);
         begin += count;
+        move(&place, nest, inner, (int64_t)count);
+        next_row(&place, nest);
     }
 }
 
