@@ -43,9 +43,9 @@ struct ct__check_input {
     ct_tensor *moved; /* present while an item is moved or seeded */
 };
 
-/* F(inputs) with weights w: what is checked is the gradient of <w, F>. At order 1, F is the function
-   itself and w a cotangent u; at order 2, F is the gradient of <u, f>, one output per active input.
-   Both are the same question, so everything below is written once. */
+/* F(inputs) with weights w: what is checked is the gradient of <w, F>. At order 1, F is the
+   function itself and w a cotangent u; at order 2, F is the gradient of <u, f>, one output per
+   active input. Both are the same question, so everything below is written once. */
 struct ct__problem {
     const char *who;
     ct_check_fn *fn;
@@ -71,7 +71,7 @@ ct_status ct__problem_open(struct ct__problem *p, size_t n, const ct_tensor *con
 void ct__problem_close(struct ct__problem *p);
 /* Evaluates F at the inputs and draws its weights. */
 ct_status ct__problem_start(struct ct__problem *p, int order, uint64_t seed);
-/* The gradients on the tape, one per active input, to be freed; at order 2 of each output in turn. */
+/* The gradients of one output on the tape, one per active input, to be freed. */
 ct_status ct__problem_tape(struct ct__problem *p, size_t output, ct_tensor **gradients);
 /* The derivative along item j of input i, by dual numbers. */
 ct_status ct__problem_dual(struct ct__problem *p, size_t i, size_t j, double *answer);

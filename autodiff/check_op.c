@@ -143,6 +143,8 @@ static ct_status check_flat(struct sample *s, struct ct_check_report *report)
 {
     enum ct_op op = s->call.op;
     ct_tape *tape = ct_tape_new();
+    if (!tape)
+        return ct__fail(CT_ENOMEM, who, "out of memory");
     ct_var x[CT__MAX_INPUTS], dx;
     for (int k = 0; k < s->n; k++)
         x[k] = ct_dtype(s->inputs[k]) == CT_F64 ? ct_leaf(tape, s->inputs[k], NULL)
@@ -163,7 +165,7 @@ static ct_status check_flat(struct sample *s, struct ct_check_report *report)
     }
     status = ct_tape_status(tape);
     if (status != CT_OK)
-        ct__fail(status, who, "%s", tape ? ct_tape_message(tape) : "out of memory");
+        ct__fail(status, who, "%s", ct_tape_message(tape));
     ct_tape_free(tape);
     return status;
 }

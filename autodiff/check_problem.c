@@ -1,5 +1,5 @@
-/* One question of the gradient check, and the tape's, the dual numbers' and the moved values' answers
-   to it. Every evaluation rewinds the same tape. */
+/* One question of the gradient check, and the answers to it of the tape, of dual numbers and of
+   moved values. Every evaluation rewinds the same tape. */
 
 #include "autodiff/check_impl.h"
 

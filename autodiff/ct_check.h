@@ -28,13 +28,14 @@ CT_API struct ct_check_options ct_check_options_init(void);
 
 enum ct_verdict {
     CT_CHECK_PASS,
-    CT_CHECK_KINK, /**< one-sided differences disagree: the point is not differentiable; where it is,
-                        the answers agree */
+    /** One-sided differences disagree: the point is not differentiable. Where it is, the answers
+     *  agree. */
+    CT_CHECK_KINK,
     CT_CHECK_FAIL
 };
 
-/** The verdict and the worst disagreement found. Errors are relative to the larger of the two answers
- *  plus atol / rtol, so that an error of rtol is the largest that is accepted. */
+/** The verdict and the worst disagreement found. Errors are relative to the larger of the two
+ *  answers plus atol / rtol, so that an error of rtol is the largest that is accepted. */
 struct ct_check_report {
     enum ct_verdict verdict;
     size_t checked; /**< items of the gradient compared */

@@ -11,8 +11,9 @@ static inline ct_var ct__extreme_pull(const struct ct__pull *P) {
     ct__attr_axes(P->attr, axes);
     ct_var y = ct__keep_axes(P->y, x, P->attr);
     ct_var g = ct__keep_axes(P->g, x, P->attr);
-    ct_var is_nan = NOT_EQUAL(P->x[0], P->x[0]);
-    ct_var tied = WHERE(EQUAL(P->x[0], y), K(1), WHERE(is_nan, K(1), K(0)));
+    ct_var one = K(1), zero = K(0);
+    ct_var nans = WHERE(NOT_EQUAL(P->x[0], P->x[0]), one, zero);
+    ct_var tied = WHERE(EQUAL(P->x[0], y), one, nans);
     ct_var ties = ct_var_sum_axes(tied, P->attr->rank, axes, true);
     return SMUL(g, DIV(tied, ties));
 }

@@ -1,4 +1,4 @@
-/* Text on its way to a ct_write_fn, escaped for the language it is written in; for autodiff/ alone. */
+/* Text on its way to a ct_write_fn, escaped for the language in which it is written. */
 #ifndef CT_LABEL_H
 #define CT_LABEL_H
 

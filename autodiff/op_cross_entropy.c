@@ -35,7 +35,8 @@ static ct_var pull(const struct ct__pull *P, int argument) {
     int64_t classes = ct_extent(ct__value_of(P->x[0]), -1);
     ct_var g = ct__item_cotangent(P, ct_count(labels));
     ct_var ones = ct_var_broadcast_to(K(1), rank, shape);
-    ct_var gap = SUB(ct_var_softmax(P->x[0], -1), ct_var_place(ones, P->x[1], classes));
+    ct_var chosen = ct_var_place(ones, P->x[1], classes);
+    ct_var gap = SUB(ct_var_softmax(P->x[0], -1), chosen);
     if (P->attr->reduction == CT_REDUCE_NONE) g = ct_var_expand_dims(g, -1);
     return SMUL(g, gap);
 }

@@ -12,7 +12,8 @@ static ct_var pull(const struct ct__pull *P, int argument) {
     ct_var total = ct_var_sum(P->g, P->attr->axis, true);
     ct_var plain = SUB(P->g, SMUL(total, EXP(P->y)));
     ct_var rows = ct_var_max(P->x[0], P->attr->axis, true);
-    return WHERE(EQUAL(rows, K(-INFINITY)), K(0), plain);
+    ct_var zero = K(0);
+    return WHERE(EQUAL(rows, K(-INFINITY)), zero, plain);
 }
 
 ct_var ct_var_log_softmax(ct_var x, int axis) {

@@ -12,8 +12,9 @@ static ct_var pull(const struct ct__pull *P, int argument) {
     (void)argument;
     const ct_tensor *x = ct__value_of(P->x[0]);
     ct_var y = ct__keep_axes(P->y, x, P->attr), g = ct__keep_axes(P->g, x, P->attr);
-    ct_var weight = WHERE(EQUAL(P->x[0], y), K(1), EXP(SUB(P->x[0], y)));
-    return SMUL(g, WHERE(EQUAL(y, K(-INFINITY)), K(0), weight));
+    ct_var one = K(1), zero = K(0), ratio = EXP(SUB(P->x[0], y));
+    ct_var weight = WHERE(EQUAL(P->x[0], y), one, ratio);
+    return SMUL(g, WHERE(EQUAL(y, K(-INFINITY)), zero, weight));
 }
 
 ct_var ct_var_logsumexp(ct_var x, int axis, bool keepdims) {

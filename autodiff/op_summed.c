@@ -36,8 +36,8 @@ ct_var ct_var_mean(ct_var x, int axis, bool keepdims) {
         return ct__tape_fail(x.tape, ct_error()->code, "%s", ct_error()->message);
     }
     size_t n = axis == CT_ALL ? ct_count(node->value) : (size_t)ct_extent(node->value, axis);
-    const ct_var in[] = {ct_var_sum(x, axis, keepdims),
-                         ct_constant_of(x.tape, scalar, (double)n)};
+    ct_var sum = ct_var_sum(x, axis, keepdims);
+    const ct_var in[] = {sum, ct_constant_of(x.tape, scalar, (double)n)};
     return ct__record_elementwise(CT_OP_div, 2, in);
 }
 

@@ -1,6 +1,11 @@
 /* The words of pulls on the tape: MUL(a, b) records a named op. One function per row of the table,
-   so a rule reads as mathematics and says nothing of broadcasting or accumulation. For .c files
-   that hold rules; the parameter P of a rule is the struct ct__pull that it sees. */
+   so a rule reads as mathematics and says nothing of broadcasting or accumulation. For the files
+   that hold the rules of structured ops; the parameter P of a rule is the struct ct__pull that it
+   sees.
+
+   In one call at most one argument may record (a word, K or a ct_var_ function): C leaves the order
+   of arguments open, and the order of nodes decides bits. The digest of listings in
+   tests/suite_digest.c finds a rule that forgets this, under another compiler. */
 #ifndef CT_PULL_WORDS_H
 #define CT_PULL_WORDS_H
 

@@ -1,14 +1,115 @@
-/* Pulls of elementwise ops, made from the table: each records named ops, so every order exists. */
+/* Pulls of elementwise ops, made from the table: each records named ops, so every order exists.
 
-#include "autodiff/pull_words.h"
+   C leaves open in which order a call's arguments are evaluated. Were a formula to record as it is
+   evaluated, compilers would number nodes differently, and a gradient with three or more
+   contributions would be added in another order. So a formula first builds an expression, which is
+   then recorded from left to right, operands before their op. */
 
-typedef ct_var pull_fn(const struct ct__pull *P, ct_var X, ct_var Z, ct_var W, ct_var Y, ct_var G);
+#include "autodiff/tape_impl.h"
 
-#define PULL(id, i, formula)                                                                       \
-    static ct_var id##_pull_##i(const struct ct__pull *P, ct_var X, ct_var Z, ct_var W, ct_var Y,  \
-                                ct_var G) {                                                        \
+#include <math.h>
+
+enum { TERMS = 48 }; /* of one formula, letters included; the test of every row proves enough */
+
+/* A letter, a constant or an op of a formula. */
+struct term {
+    enum { LETTER, CONSTANT, APPLIED } kind;
+    enum ct_op op;
+    int arity;
+    int in[3]; /* terms */
+    double value;
+    ct_var var; /* of a letter, and of what has been recorded */
+};
+
+struct formula {
+    const struct ct__pull *pull;
+    int count;
+    struct term terms[TERMS];
+};
+
+typedef struct word {
+    struct formula *formula;
+    int term; /* or -1: declared flat */
+} word;
+
+static word add_term(struct formula *f, struct term term) {
+    f->terms[f->count] = term;
+    return (word){f, f->count++};
+}
+
+static word letter(struct formula *f, ct_var v) {
+    return add_term(f, (struct term){.kind = LETTER, .var = v});
+}
+
+static word constant(struct formula *f, double value) {
+    return add_term(f, (struct term){.kind = CONSTANT, .value = value});
+}
+
+static word apply(enum ct_op op, int arity, word a, word b, word c) {
+    return add_term(a.formula, (struct term){.kind = APPLIED,
+                                             .op = op,
+                                             .arity = arity,
+                                             .in = {a.term, b.term, c.term}});
+}
+
+/* Every term of the formula is an operand of a later one, and children are made before parents. What
+   is left to the compiler is the order among siblings: it is settled here, without recursion. */
+static ct_var record(struct formula *f, int root) {
+    int stack[TERMS], next[TERMS] = {0}, depth = 1;
+    stack[0] = root;
+    while (depth > 0) {
+        int at = stack[depth - 1];
+        struct term *t = &f->terms[at];
+        if (t->kind == APPLIED && next[at] < t->arity) {
+            stack[depth++] = t->in[next[at]++];
+            continue;
+        }
+        if (t->kind == CONSTANT) {
+            const struct ct__node *g = ct__node(f->pull->g);
+            t->var = g ? ct_constant_of(f->pull->tape, ct_dtype(g->value), t->value) : f->pull->g;
+        } else if (t->kind == APPLIED) {
+            ct_var in[3];
+            for (int i = 0; i < t->arity; i++) in[i] = f->terms[t->in[i]].var;
+            t->var = ct__record_elementwise(t->op, t->arity, in);
+        }
+        depth--;
+    }
+    return f->terms[root].var;
+}
+
+/* --- the words: one function per row --- */
+
+#define WORD_OF static inline __attribute__((unused)) word
+#define EW1(id, WORD, d0, value, p0, oracle, doc)                                                  \
+    WORD_OF WORD(word a) {                                                                         \
+        return apply(CT_OP_##id, 1, a, a, a);                                                      \
+    }
+#define TWO(id, WORD)                                                                              \
+    WORD_OF WORD(word a, word b) {                                                                 \
+        return apply(CT_OP_##id, 2, a, b, b);                                                      \
+    }
+#define THREE(id, WORD)                                                                            \
+    WORD_OF WORD(word a, word b, word c) {                                                         \
+        return apply(CT_OP_##id, 3, a, b, c);                                                      \
+    }
+#define EW2(id, WORD, d0, d1, value, p0, p1, oracle, doc)         TWO(id, WORD)
+#define EW3(id, WORD, d0, d1, d2, value, p0, p1, p2, oracle, doc) THREE(id, WORD)
+#define CMP(id, WORD, value, oracle, doc)                         TWO(id, WORD)
+#define SEL(id, WORD, value, p1, p2, oracle, doc)                 THREE(id, WORD)
+#include "tensor/ops.def"
+#undef TWO
+#undef THREE
+
+/* --- the pulls --- */
+
+typedef word pull_fn(struct formula *P, word X, word Z, word W, word Y, word G);
+
+#define K(c) constant(P, (double)(c))
+#define FLAT ((word){P, -1})
+#define PULL(id, i, rule)                                                                          \
+    static word id##_pull_##i(struct formula *P, word X, word Z, word W, word Y, word G) {         \
         (void)P, (void)X, (void)Z, (void)W, (void)Y, (void)G;                                      \
-        return formula;                                                                            \
+        return rule;                                                                               \
     }
 #define EW1(id, WORD, d0, value, p0, oracle, doc) PULL(id, 0, p0)
 #define EW2(id, WORD, d0, d1, value, p0, p1, oracle, doc)                                          \
@@ -35,5 +136,12 @@ static pull_fn *const pulls[CT_OP_COUNT][3] = {
 
 ct_var ct__elementwise_pull(enum ct_op op, const struct ct__pull *p, int argument) {
     pull_fn *f = pulls[op][argument];
-    return f ? f(p, p->x[0], p->x[1], p->x[2], p->y, p->g) : ct__flat();
+    struct formula formula;
+    if (!f) return ct__flat();
+    formula.pull = p;
+    formula.count = 0;
+    word x = letter(&formula, p->x[0]), z = letter(&formula, p->x[1]);
+    word w = letter(&formula, p->x[2]), y = letter(&formula, p->y), g = letter(&formula, p->g);
+    word root = f(&formula, x, z, w, y, g);
+    return root.term < 0 ? ct__flat() : record(&formula, root.term);
 }

@@ -1,6 +1,7 @@
-/* The gradient check is itself checked: with wrong answers planted at its seams, with functions whose
-   recording hides a dependence from the tape, and with points that have no derivative. */
+/* The gradient check is itself checked: with wrong answers planted at its seams, with functions
+   whose recording hides a dependence from the tape, and with points that have no derivative. */
 #include "ct_test.h"
+#include "tensor_tools.h"
 
 #include "autodiff/check_impl.h"
 #include "autodiff/ct_check.h"
@@ -16,13 +17,6 @@
 #include <string.h>
 
 Suite *suite_checker(void);
-
-#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
-#define SHAPE(...)                                                                                 \
-    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[])                         \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
 
 /* --- functions --- */
 

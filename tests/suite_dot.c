@@ -1,5 +1,6 @@
 /* Pictures and listings: their bytes, and what Graphviz reads in them. */
 #include "ct_test.h"
+#include "tensor_tools.h"
 
 #include "autodiff/ct_dot.h"
 #include "autodiff/ct_var_ops.h"
@@ -16,8 +17,6 @@
 #include <unistd.h>
 
 Suite *suite_dot(void);
-
-#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
 
 /* --- text in memory --- */
 
@@ -82,14 +81,8 @@ static ct_var leaf(ct_tape *tape, const char *name, int rank, const int64_t *sha
     return v;
 }
 
-#define SHAPE(...)                                                                                 \
-    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[])                         \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
-
-/* mean((1 - sigmoid(x W + b))^2) and its gradient, in two nested scopes. (Not tanh: the order in which
-   C evaluates two arguments is the compiler's, and so is that of the two nodes of tanh's rule.) */
+/* mean((1 - sigmoid(x W + b))^2) and its gradient, in two nested scopes. (Not tanh: the order in
+   which C evaluates two arguments is the compiler's, and so is that of two nodes of its rule.) */
 static ct_tape *small_tape(void)
 {
     ct_tape *tape = ct_tape_new();
@@ -331,7 +324,7 @@ START_TEST(passes_and_scopes_are_clusters)
 }
 END_TEST
 
-/* A scope that was left and entered again is another one; nodes of a scope apart in time are not. */
+/* A scope that was left and begun anew is another one; nodes of a scope apart in time are not. */
 START_TEST(scopes_are_drawn_once_however_often_they_are_entered)
 {
     ct_tape *tape = ct_tape_new();
@@ -560,8 +553,8 @@ END_TEST
 
 /* --- escapes --- */
 
-/* The labels of the crafted cases (dot/labels.json), and some that no editor would write. `shown` is what
-   Graphviz must show where that is not the label itself. */
+/* The labels of the crafted cases (dot/labels.json), and some that no editor would write; `shown`
+   is what Graphviz must show where that is not the label itself. */
 static const struct {
     const char *label, *shown;
 } labels[] = {

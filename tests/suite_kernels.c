@@ -260,7 +260,7 @@ START_TEST(one_reduction) {
             for (size_t n = op == CT_FOLD_SUM ? 0 : 1; n <= 70; n++) {
                 check_fold(type, op, n, 1, step, 0, span, origin);
             }
-            for (size_t s = 0; s < FOLD_SIZES; s++) {
+            for (size_t s = 0; s < (offset == 0 ? FOLD_SIZES : 8); s++) {
                 check_fold(type, op, fold_sizes[s], 1, step, 0, span, origin);
             }
         }
@@ -508,7 +508,7 @@ START_TEST(small_products) {
         size_t m = outer[u / OUTER_COUNT], n = outer[u % OUTER_COUNT];
         for (size_t pair = 0; pair < LAYOUT_COUNT * LAYOUT_COUNT; pair++) {
             // Pairs of layouts in turn: all of them meet every k and every m, and every n.
-            if ((pair + u) % (k > 70 ? 13 : 4) != 0) {
+            if ((pair + u) % (k > 70 ? 17 : 6) != 0) {
                 continue;
             }
             enum layout la = (enum layout)(pair / 5), lb = (enum layout)(pair % 5);
@@ -571,6 +571,9 @@ START_TEST(large_products) {
     double *z = malloc(m * n * sizeof *z);
     oracle_product(type, x, y, z, m, n, k);
     for (enum layout l = ROW_MAJOR; l < ZERO_STRIDE; l++) {
+        if (l == STRIDED && m * n > 10000) {
+            continue; // the small ones have it; here it costs most
+        }
         struct matrix a = lay_out(type, l, x, m, k, 0);
         struct matrix b = lay_out(type, (enum layout)(3 - l), y, k, n, 1);
         struct matrix same_layout = lay_out(type, l, y, k, n, 1);
