@@ -56,15 +56,12 @@ endif
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
             -Wmissing-prototypes -Wvla -Wundef -Wpointer-arith -Wcast-qual -Wwrite-strings \
             -Wdouble-promotion -Wformat=2
-# clang's INFINITY and NAN are floats that become doubles wherever they are named.
-ifneq ($(findstring clang,$(CC)),)
-WARNINGS := $(filter-out -Wdouble-promotion,$(WARNINGS))
-endif
 ifeq ($(WERROR),1)
 WARNINGS += -Werror
 endif
 
-# The library needs an x86-64-v3 CPU. What finds out whether it has one runs on any.
+# The library needs an x86-64-v3 CPU. What finds out whether it has one runs on any, and so does
+# what comes before: the files with constructors.
 ifneq ($(filter x86_64% amd64%,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m)),)
 MARCH      := -march=x86-64-v3
 ISA_LEVELS := scalar avx2 avx512
@@ -72,7 +69,8 @@ else
 MARCH      :=
 ISA_LEVELS := scalar
 endif
-BASELINE := tensor/cpu.c tensor/error.c cli/main.c cli/messages.c
+BASELINE := tensor/cpu.c tensor/error.c tensor/alloc.c tensor/pool.c tensor/topology.c \
+            cli/main.c cli/messages.c
 
 isa.scalar := -DCT_ISA_LEVEL=0
 isa.avx2   := -DCT_ISA_LEVEL=1
@@ -237,9 +235,9 @@ $(TESTS): $(TEST_OBJ) $(STATIC) $(OBJ)/test-list $(OUT)/link-flags
 	$(call say,LD,$@) $(LINK) -o $@ $(TEST_OBJ) $(STATIC) $(LIB_DEP_LIBS) $(CHECK_LIBS)
 
 # Only the table: it must build while the generated headers are still old.
-$(PRINTER): $(OBJ)/docs/print_ops.o $(OUT)/link-flags
+$(PRINTER): $(OBJ)/docs/print_ops.o $(OBJ)/tensor/op_table.o $(OUT)/link-flags
 	@mkdir -p $(@D)
-	$(call say,LD,$@) $(LINK) -o $@ $(OBJ)/docs/print_ops.o
+	$(call say,LD,$@) $(LINK) -o $@ $(filter %.o,$^)
 
 $(OUT)/examples/%: $(OBJ)/examples/%.o $(STATIC) $(OUT)/link-flags
 	@mkdir -p $(@D)

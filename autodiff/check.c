@@ -5,6 +5,7 @@
 #include "tensor/alloc.h"
 #include "tensor/ct_random.h"
 #include "tensor/fail.h"
+#include "tensor/options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,13 +23,13 @@ static ct_status read_options(const char *who, const struct ct_check_options *fr
                               struct ct_check_options *to)
 {
     *to = ct_check_options_init();
-    if (!from)
-        return CT_OK;
-    if (from->size < sizeof from->size)
-        return ct__fail(CT_EINVAL, who, "the options were not made by ct_check_options_init()");
-    memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+    ct_status status = ct__take_options(who, "ct_check_options_init", to, sizeof *to, from);
+    if (status)
+        return status;
     if (!(to->rtol >= 0) || !(to->atol >= 0) || !isfinite(to->rtol + to->atol))
-        return ct__fail(CT_EINVAL, who, "a tolerance is negative or not finite");
+        return ct__fail(CT_EINVAL, who,
+                        "a tolerance is negative or not finite: rtol is %g and atol %g", to->rtol,
+                        to->atol);
     if (to->max_items == 0)
         return ct__fail(CT_EINVAL, who, "max_items is 0: nothing would be checked");
     return CT_OK;

@@ -9,6 +9,10 @@
  * Errors: the first error sticks to the tape with the op, the node number and the operand shapes;
  * later calls do nothing and return a null variable. Check ct_tape_status() once, at the end.
  *
+ * Order: a gradient with several contributions is their sum in the order of the tape, and C leaves
+ * open in which order the arguments of a call are evaluated. Where two arguments of one call record,
+ * name one in a statement before it, and every compiler makes the same tape and the same bits.
+ *
  * Threads: a tape belongs to one thread at a time; different threads use different tapes freely.
  */
 #ifndef CT_TAPE_H
@@ -42,6 +46,9 @@ CT_API void ct_tape_free(ct_tape *tape);
 CT_API ct_status ct_tape_status(const ct_tape *tape);
 /** Its message, or "". */
 CT_API const char *ct_tape_message(const ct_tape *tape);
+/** Makes an error of one's own stick to the tape, unless it has one; returns a null variable of the
+ *  tape. For functions that record compositions. */
+CT_API ct_var ct_tape_fail(ct_tape *tape, ct_status code, const char *message);
 /** The number of nodes recorded. */
 CT_API size_t ct_tape_length(const ct_tape *tape);
 

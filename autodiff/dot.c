@@ -13,8 +13,7 @@
 
 #include "tensor/alloc.h"
 #include "tensor/fail.h"
-
-#include <string.h>
+#include "tensor/options.h"
 
 #define FONT "fontname=\"Helvetica,Arial,sans-serif\""
 
@@ -238,20 +237,19 @@ ct_status ct_tape_dot(const ct_tape *tape, const struct ct_dot_options *options,
         return ct__fail_null_operand(__func__);
     if (!write)
         return ct__fail(CT_EINVAL, __func__, "there is no function to write with");
-    if (options && options->size < sizeof options->size)
-        return ct__fail(CT_EINVAL, __func__, "the options were not made by ct_dot_options_init()");
     struct ct__drawing d = {.sink = {.write = write, .context = context},
                             .tape = tape,
                             .options = ct_dot_options_init(),
                             .scope = CT__NO_NODE};
-    if (options) /* a caller that knows more options means defaults by the rest */
-        memcpy(&d.options, options,
-               options->size < sizeof d.options ? options->size : sizeof d.options);
+    ct_status status = ct__take_options(__func__, "ct_dot_options_init", &d.options,
+                                        sizeof d.options, options);
+    if (status)
+        return status;
     d.limit = find_limit(&d);
     size_t scopes = tape->scope_length;
     d.path = ct__alloc(scopes * sizeof *d.path);
     d.labelled = ct__alloc_zero(scopes * sizeof *d.labelled);
-    ct_status status = CT_ENOMEM;
+    status = CT_ENOMEM;
     if (d.path && d.labelled) {
         draw(&d);
         status = ct__sink_end(&d.sink, __func__);

@@ -175,7 +175,7 @@ static bool append_gradient(ct_var y, ct_var cotangent, size_t n, const ct_var *
 
 ct_status ct_grad(ct_var y, ct_var cotangent, size_t n, const ct_var *x, ct_var *dx) {
     ct_tape *tape = y.tape;
-    if (!tape) return ct__fail_null_operand("ct_grad");
+    if (!tape || (n > 0 && (!x || !dx))) return ct__fail_null_operand("ct_grad");
     for (size_t i = 0; i < n; i++) dx[i] = (ct_var){tape, CT__NO_NODE, 0};
     if (!check_operand(y, y, "y") || !ct__may_record(tape)) return tape->status;
     if (!ct_var_is_null(cotangent) && !check_cotangent(y, cotangent)) return tape->status;

@@ -56,12 +56,11 @@ static ct_var record_vectors(ct_var a, ct_var b, int rank_a, int rank_b) {
 }
 
 ct_var ct_var_matmul(ct_var a, ct_var b) {
-    const struct ct__node *x = ct__node(a), *z = ct__node(b);
+    const ct_tensor *x = a.tape == b.tape ? ct__operand(a) : NULL, *z = x ? ct__operand(b) : NULL;
     const ct_var in[] = {a, b};
-    bool plain = !x || !z || a.tape != b.tape || x->released || z->released ||
-                 ct_rank(x->value) == 0 || ct_rank(z->value) == 0;
-    if (plain) return ct__record(CT_OP_matmul, 2, in, NULL); /* says what is wrong */
-    int rank_a = ct_rank(x->value), rank_b = ct_rank(z->value);
+    if (!x || !z || ct_rank(x) == 0 || ct_rank(z) == 0)
+        return ct__record(CT_OP_matmul, 2, in, NULL); /* says what is wrong */
+    int rank_a = ct_rank(x), rank_b = ct_rank(z);
     return rank_a == 1 || rank_b == 1 ? record_vectors(a, b, rank_a, rank_b) : record(a, b);
 }
 

@@ -19,11 +19,8 @@ static ct_var pull(const struct ct__pull *p, int argument) {
 }
 
 ct_var ct_var_permute(ct_var x, int n, const int *axes) {
-    struct ct__attr attr = {.rank = n};
-    if (n < 0 || n > CT_MAX_RANK)
-        return ct__tape_fail(x.tape, CT_EAXIS, "a permutation has 0 to %d axes and %d were given",
-                             CT_MAX_RANK, n);
-    for (int i = 0; i < n; i++) attr.shape[i] = axes[i];
+    struct ct__attr attr;
+    if (!ct__axes_attr(x, n, axes, &attr)) return ct__null_of(x);
     return ct__record(CT_OP_permuted, 1, &x, &attr);
 }
 

@@ -17,32 +17,28 @@ static ct_var pull(const struct ct__pull *p, int argument) {
 }
 
 ct_var ct_var_reshape(ct_var x, int rank, const int64_t *shape) {
-    struct ct__attr attr = {.rank = rank};
-    if (rank < 0 || rank > CT_MAX_RANK)
-        return ct__tape_fail(x.tape, CT_ESHAPE, "a shape has 0 to %d axes and %d were given",
-                             CT_MAX_RANK, rank);
-    memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
+    struct ct__attr attr;
+    if (!ct__shape_attr(x, rank, shape, &attr)) return ct__null_of(x);
     return ct__record(CT_OP_reshaped, 1, &x, &attr);
 }
 
-/* The shape of x as the tensor view has it, recorded as a reshape. */
-static ct_var reshape_like(ct_var x, ct_tensor *view) {
-    if (!view)
-        return ct__tape_fail(x.tape, ct_error()->code, "%s: %s", ct_error()->function,
-                             ct_error()->message);
+/* x in the shape of a view of its value `t`, recorded as a reshape. */
+static ct_var reshape_like(ct_var x, const ct_tensor *t, ct_tensor *view) {
+    if (!t) return ct__null_of(x);
+    if (!view) return ct__fail_op(x.tape, CT_OP_reshaped, 1, &t);
     ct_var y = ct_var_reshape(x, ct_rank(view), ct_shape(view));
     ct_free(view);
     return y;
 }
 
 ct_var ct_var_expand_dims(ct_var x, int axis) {
-    const struct ct__node *node = ct__node(x);
-    return node ? reshape_like(x, ct_expand_dims(node->value, axis)) : x;
+    const ct_tensor *t = ct__operand(x);
+    return reshape_like(x, t, t ? ct_expand_dims(t, axis) : NULL);
 }
 
 ct_var ct_var_squeeze(ct_var x, int axis) {
-    const struct ct__node *node = ct__node(x);
-    return node ? reshape_like(x, ct_squeeze(node->value, axis)) : x;
+    const ct_tensor *t = ct__operand(x);
+    return reshape_like(x, t, t ? ct_squeeze(t, axis) : NULL);
 }
 
 static const struct ct__sample samples[] = {

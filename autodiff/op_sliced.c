@@ -38,17 +38,15 @@ static void resolve(struct ct__attr *attr, int64_t extent, int64_t start, int64_
 }
 
 ct_var ct_var_slice(ct_var x, int axis, int64_t start, int64_t stop, int64_t step) {
-    const struct ct__node *node = ct__node(x);
-    if (!node) return x;
+    const ct_tensor *t = ct__operand(x);
+    if (!t) return ct__null_of(x);
     struct ct__attr attr = {.axis = axis, .step = step};
     /* The view's own checks of the axis and the step, and their texts. */
-    ct_tensor *view = ct_slice(node->value, axis, start, stop, step);
-    if (!view)
-        return ct__tape_fail(x.tape, ct_error()->code, "%s: %s", ct_error()->function,
-                             ct_error()->message);
+    ct_tensor *view = ct_slice(t, axis, start, stop, step);
+    if (!view) return ct__fail_op(x.tape, CT_OP_sliced, 1, &t);
     ct_free(view);
-    if (axis < 0) attr.axis += ct_rank(node->value);
-    resolve(&attr, ct_shape(node->value)[attr.axis], start, stop);
+    if (axis < 0) attr.axis += ct_rank(t);
+    resolve(&attr, ct_shape(t)[attr.axis], start, stop);
     return ct__record(CT_OP_sliced, 1, &x, &attr);
 }
 
@@ -57,12 +55,9 @@ ct_var ct_var_flip(ct_var x, int axis) {
 }
 
 ct_var ct_var_select(ct_var x, int axis, int64_t index) {
-    const struct ct__node *node = ct__node(x);
-    if (!node) return x;
-    ct_tensor *view = ct_select(node->value, axis, index);
-    if (!view)
-        return ct__tape_fail(x.tape, ct_error()->code, "%s: %s", ct_error()->function,
-                             ct_error()->message);
+    const ct_tensor *t = ct__operand(x);
+    ct_tensor *view = t ? ct_select(t, axis, index) : NULL;
+    if (!view) return t ? ct__fail_op(x.tape, CT_OP_sliced, 1, &t) : ct__null_of(x);
     ct_var slice = ct_var_slice(x, axis, index, index == -1 ? CT_END : index + 1, 1);
     ct_var y = ct_var_reshape(slice, ct_rank(view), ct_shape(view));
     ct_free(view);

@@ -28,14 +28,14 @@ ct_var ct_var_sum(ct_var x, int axis, bool keepdims) {
 
 /* The sum divided by the number of items. */
 ct_var ct_var_mean(ct_var x, int axis, bool keepdims) {
-    const struct ct__node *node = ct__node(x);
-    if (!node || node->released) return ct_var_sum(x, axis, keepdims);
-    const ct_scalar *scalar = ct_dtype(node->value);
-    if (!ct_can_reduce(node->value, 1, &axis)) {
-        ct_free(ct_mean(node->value, axis, keepdims)); /* fails, and says why */
-        return ct__tape_fail(x.tape, ct_error()->code, "%s", ct_error()->message);
+    const ct_tensor *t = ct__operand(x);
+    if (!t) return ct__null_of(x);
+    const ct_scalar *scalar = ct_dtype(t);
+    if (!ct_can_reduce(t, 1, &axis)) {
+        ct_free(ct_mean(t, axis, keepdims)); /* fails, and says why */
+        return ct__fail_op(x.tape, CT_OP_summed, 1, &t);
     }
-    size_t n = axis == CT_ALL ? ct_count(node->value) : (size_t)ct_extent(node->value, axis);
+    size_t n = axis == CT_ALL ? ct_count(t) : (size_t)ct_extent(t, axis);
     ct_var sum = ct_var_sum(x, axis, keepdims);
     const ct_var in[] = {sum, ct_constant_of(x.tape, scalar, (double)n)};
     return ct__record_elementwise(CT_OP_div, 2, in);

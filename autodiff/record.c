@@ -51,16 +51,15 @@ static void describe_scope(const ct_tape *tape, char text[SCOPE_BYTES]) {
     }
 }
 
-/* The sticky error of an op that could not run; its reason stands in ct_error(). */
-static ct_var fail_op(ct_tape *tape, enum ct_op op, int n, const ct_tensor *const in[]) {
-    char operands[256], scope[SCOPE_BYTES], reason[CT__MESSAGE_BYTES];
-    const struct ct_error_info *error = ct_error();
-    ct_status code = error ? error->code : CT_EINVAL;
-    snprintf(reason, sizeof reason, "%s", error ? error->message : "it failed");
+ct_var ct__fail_op(ct_tape *tape, enum ct_op op, int n, const ct_tensor *const in[]) {
+    char operands[256], scope[SCOPE_BYTES], who[64];
+    const struct ct__op_record *record = ct__op_record(op);
+    snprintf(who, sizeof who, "ct_var_%s", record ? record->verb : ct_op_name(op));
     describe_operands(operands, sizeof operands, n, in);
     describe_scope(tape, scope);
-    return ct__tape_fail(tape, code, "node %zu, %s(%s)%s%s: %s", tape->length, ct_op_name(op),
-                         operands, scope[0] ? " in " : "", scope, reason);
+    return ct__tape_fail_in(who, tape, ct_error()->code, "node %zu, %s(%s)%s%s: %s", tape->length,
+                            ct_op_name(op), operands, scope[0] ? " in " : "", scope,
+                            ct_error()->message);
 }
 
 /* --- operands --- */
@@ -82,16 +81,17 @@ static ct_tape *tape_of(int n, const ct_var *in) {
     return tape;
 }
 
+const ct_tensor *ct__operand(ct_var v) {
+    if (v.tape && !ct__may_record(v.tape)) return NULL;
+    const struct ct__node *node = ct__node(v);
+    return node ? node->value : NULL;
+}
+
 static bool values_of(ct_tape *tape, int n, const ct_var *in, const ct_tensor *values[]) {
-    if (!ct__may_record(tape)) return false;
     for (int i = 0; i < n; i++) {
-        if (!in[i].tape) {
-            ct__tape_fail(tape, CT_EINVAL, "an operand is the null variable");
-            return false;
-        }
-        const struct ct__node *node = ct__node(in[i]);
-        if (!node) return false;
-        values[i] = node->value;
+        if (!in[i].tape) ct__tape_fail(tape, CT_EINVAL, "an operand is the null variable");
+        values[i] = in[i].tape ? ct__operand(in[i]) : NULL;
+        if (!values[i]) return false;
     }
     return true;
 }
@@ -103,7 +103,7 @@ ct_var ct__record(enum ct_op op, int n, const ct_var *in, const struct ct__attr 
     if (!values_of(tape, n, in, values)) return (ct_var){tape, CT__NO_NODE, 0};
     const struct ct__op_record *record = ct__op_record(op);
     ct_tensor *value = record ? record->run(values, attr) : ct_apply(op, n, values);
-    if (!value) return fail_op(tape, op, n, values);
+    if (!value) return ct__fail_op(tape, op, n, values);
     return ct__append_op(tape, op, n, in, value, attr);
 }
 
@@ -134,4 +134,32 @@ ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in) {
         operands[i] = fits ? in[i] : ct_var_broadcast_to(in[i], rank, shape);
     }
     return ct__record(op, n, operands, NULL);
+}
+
+bool ct__shape_attr(ct_var x, int rank, const int64_t *shape, struct ct__attr *attr) {
+    *attr = (struct ct__attr){.rank = rank};
+    if (rank < 0 || rank > CT_MAX_RANK)
+        ct__tape_fail(x.tape, CT_ESHAPE, "a shape has 0 to %d axes and %d were given", CT_MAX_RANK,
+                      rank);
+    else if (rank > 0 && !shape)
+        ct__tape_fail(x.tape, CT_EINVAL, "a shape of %d axes is NULL", rank);
+    else {
+        for (int i = 0; i < rank; i++) attr->shape[i] = shape[i];
+        return true;
+    }
+    return false;
+}
+
+bool ct__axes_attr(ct_var x, int n, const int *axes, struct ct__attr *attr) {
+    *attr = (struct ct__attr){.rank = n};
+    if (n < 0 || n > CT_MAX_RANK)
+        ct__tape_fail(x.tape, CT_EAXIS, "there can be 0 to %d axes and %d were given", CT_MAX_RANK,
+                      n);
+    else if (n > 0 && !axes)
+        ct__tape_fail(x.tape, CT_EINVAL, "%d axes are NULL", n);
+    else {
+        for (int i = 0; i < n; i++) attr->shape[i] = axes[i];
+        return true;
+    }
+    return false;
 }

@@ -9,11 +9,9 @@
 /* Axes as the tensor functions take them; they check them. */
 static inline ct_var ct__record_reduction(enum ct_op op, ct_var x, int n, const int *axes,
                                           bool keepdims) {
-    struct ct__attr attr = {.rank = n, .keepdims = keepdims};
-    if (n < 0 || n > CT_MAX_RANK)
-        return ct__tape_fail(x.tape, CT_EAXIS, "%s takes at most %d axes and %d were given",
-                             ct_op_name(op), CT_MAX_RANK, n);
-    for (int i = 0; i < n; i++) attr.shape[i] = axes[i];
+    struct ct__attr attr;
+    if (!ct__axes_attr(x, n, axes, &attr)) return ct__null_of(x);
+    attr.keepdims = keepdims;
     return ct__record(op, 1, &x, &attr);
 }
 

@@ -62,18 +62,40 @@ bool ct_var_is_null(ct_var v) {
     return v.index == CT__NO_NODE;
 }
 
-ct_var ct__tape_fail(ct_tape *tape, ct_status code, const char *format, ...) {
+__attribute__((format(printf, 4, 0))) static ct_var
+fail(const char *who, ct_tape *tape, ct_status code, const char *format, va_list arguments) {
     char message[CT__MESSAGE_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    ct__fail(code, "tape", "%s", message);
+    ct__fail(code, who, "%s", message);
     if (tape && tape->status == CT_OK) {
         tape->status = code;
         memcpy(tape->message, message, sizeof tape->message);
     }
     return (ct_var){tape, CT__NO_NODE, 0};
+}
+
+ct_var ct__tape_fail(ct_tape *tape, ct_status code, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    ct_var none = fail("ct_tape", tape, code, format, arguments);
+    va_end(arguments);
+    return none;
+}
+
+ct_var ct__tape_fail_in(const char *who, ct_tape *tape, ct_status code, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    ct_var none = fail(who, tape, code, format, arguments);
+    va_end(arguments);
+    return none;
+}
+
+ct_var ct_tape_fail(ct_tape *tape, ct_status code, const char *message) {
+    if (!tape || code == CT_OK || !message) {
+        ct__fail_null_operand("ct_tape_fail");
+        return (ct_var){tape, CT__NO_NODE, 0};
+    }
+    return ct__tape_fail(tape, code, "%s", message);
 }
 
 const struct ct__node *ct__node(ct_var v) {
@@ -195,6 +217,7 @@ ct_var ct_constant(ct_tape *tape, const ct_tensor *value, const char *name) {
 }
 
 ct_var ct_constant_of(ct_tape *tape, const ct_scalar *scalar, double value) {
+    if (!tape) ct__fail_null_operand("ct_constant_of");
     if (!tape || tape->status != CT_OK) return (ct_var){tape, CT__NO_NODE, 0};
     ct_tensor *item = ct_from_double(scalar, value);
     if (!item)
@@ -232,6 +255,7 @@ const char *ct__node_name(const ct_tape *tape, const struct ct__node *node) {
 }
 
 void ct_scope_begin(ct_tape *tape, const char *name) {
+    if (!tape) ct__fail_null_operand("ct_scope_begin");
     if (!tape || tape->status != CT_OK) return;
     struct ct__scope scope = {0, tape->scope};
     void *items = tape->scopes;
@@ -249,6 +273,7 @@ void ct_scope_begin(ct_tape *tape, const char *name) {
 }
 
 void ct_scope_end(ct_tape *tape) {
+    if (!tape) ct__fail_null_operand("ct_scope_end");
     if (!tape || tape->status != CT_OK) return;
     if (tape->scope == CT__NO_NODE)
         ct__tape_fail(tape, CT_EINVAL, "ct_scope_end without a ct_scope_begin");
@@ -283,7 +308,10 @@ double ct_value_item(ct_var v) {
 /* --- mark, rewind, release --- */
 
 ct_mark ct_tape_mark(const ct_tape *tape) {
-    if (!tape) return (ct_mark){0};
+    if (!tape) {
+        ct__fail_null_operand("ct_tape_mark");
+        return (ct_mark){0};
+    }
     uint32_t length = (uint32_t)tape->length;
     return (ct_mark){.nodes = length,
                      .generation = length ? tape->nodes[length - 1].generation : 0,
@@ -334,7 +362,7 @@ static void release_storage(ct_tape *tape, const ct_tensor *leaf) {
 }
 
 ct_status ct_tape_release(ct_tape *tape, size_t n, const ct_var *leaves) {
-    if (!tape) return ct__fail_null_operand("ct_tape_release");
+    if (!tape || (n > 0 && !leaves)) return ct__fail_null_operand("ct_tape_release");
     if (tape->status != CT_OK)
         return ct__fail(tape->status, "ct_tape_release", "%s", tape->message);
     for (size_t i = 0; i < n; i++) {

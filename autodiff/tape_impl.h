@@ -14,7 +14,6 @@ enum ct__node_kind { CT__NODE_OP, CT__NODE_LEAF, CT__NODE_CONSTANT };
    holds only the offset of the one it needs. */
 struct ct__attr {
     int rank;                    /* of shape or axes */
-    unsigned mask;               /* of reduced axes */
     int axis;
     bool keepdims;
     enum ct_reduction reduction;
@@ -106,6 +105,10 @@ struct ct__op_record {
 /* NULL for elementwise ops. */
 const struct ct__op_record *ct__op_record(enum ct_op op);
 
+/* Terms of one pull: five letters and one per word. tests/suite_grad.c counts the words of every
+   row. */
+enum { CT__TERMS = 64 };
+
 /* Pull of an elementwise op (tape_pulls.c, made from the table). */
 ct_var ct__elementwise_pull(enum ct_op op, const struct ct__pull *p, int argument);
 
@@ -116,6 +119,19 @@ ct_var ct__record(enum ct_op op, int n, const ct_var *in, const struct ct__attr 
 /* Records an elementwise op, after the `broadcast`s that unlike shapes need. A rank-0 constant is
    not broadcast: nothing flows back to it. */
 ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in);
+/* The value of an operand of an op about to be recorded, or NULL after the sticky error. */
+const ct_tensor *ct__operand(ct_var v);
+/* Attributes of a shape or of axes, checked as far as their number goes; false after the sticky
+   error. */
+bool ct__shape_attr(ct_var x, int rank, const int64_t *shape, struct ct__attr *attr);
+bool ct__axes_attr(ct_var x, int n, const int *axes, struct ct__attr *attr);
+/* The null variable of v's tape. */
+static inline ct_var ct__null_of(ct_var v) {
+    return (ct_var){v.tape, CT__NO_NODE, 0};
+}
+/* The sticky error of an op that could not run, with node, operands and scope; its reason stands in
+   ct_error(). */
+ct_var ct__fail_op(ct_tape *tape, enum ct_op op, int n, const ct_tensor *const in[]);
 
 /* --- tape.c --- */
 
@@ -124,7 +140,9 @@ bool ct__may_record(ct_tape *tape);
 /* Appends an op node that owns `value`, which is freed on failure. */
 ct_var ct__append_op(ct_tape *tape, enum ct_op op, int n, const ct_var *in, ct_tensor *value,
                      const struct ct__attr *attr);
-/* The sticky error. */
+/* The sticky error; `who` is the public function that failed. */
+ct_var ct__tape_fail_in(const char *who, ct_tape *tape, ct_status code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 ct_var ct__tape_fail(ct_tape *tape, ct_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The node of a live variable, or NULL after the sticky error that says what is wrong. */

@@ -9,8 +9,6 @@
 
 #include <math.h>
 
-enum { TERMS = 48 }; /* of one formula, letters included; the test of every row proves enough */
-
 /* A letter, a constant or an op of a formula. */
 struct term {
     enum { LETTER, CONSTANT, APPLIED } kind;
@@ -24,7 +22,7 @@ struct term {
 struct formula {
     const struct ct__pull *pull;
     int count;
-    struct term terms[TERMS];
+    struct term terms[CT__TERMS];
 };
 
 typedef struct word {
@@ -55,7 +53,7 @@ static word apply(enum ct_op op, int arity, word a, word b, word c) {
 /* Every term of the formula is an operand of a later one, and children are made before parents. What
    is left to the compiler is the order among siblings: it is settled here, without recursion. */
 static ct_var record(struct formula *f, int root) {
-    int stack[TERMS], next[TERMS] = {0}, depth = 1;
+    int stack[CT__TERMS], next[CT__TERMS] = {0}, depth = 1;
     stack[0] = root;
     while (depth > 0) {
         int at = stack[depth - 1];

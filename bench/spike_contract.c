@@ -6,8 +6,8 @@
  *   sum     against the fastest plain sum in any order (many accumulators, widest vectors)
  *   matmul  against the measured peak of fused multiply-adds and, where it is installed, OpenBLAS
  *
- * One thread each, which it sees to itself: the clock is the calling thread's, and work that went to
- * another thread would look free. Arguments: "sum", "matmul".
+ * One thread each, which it sees to itself: the clock is the calling thread's, and work that went
+ * to another thread would look free. Arguments: "sum", "matmul".
  */
 
 #include <dlfcn.h>
@@ -293,7 +293,8 @@ static void bench_products(void) {
         {1024, 1024, 1024, false, false}, {32, 64, 64, false, false}, {64, 784, 128, false, false},
         {64, 784, 128, false, true},   {784, 64, 128, true, false},  {64, 128, 10, false, false},
         {64, 128, 10, false, true},    {1, 512, 784, false, false},  {1, 784, 512, false, true},
-        {512, 784, 1, false, false},   {1, 4096, 4096, false, false}, {1000, 1000, 1000, false, true},
+        {512, 784, 1, false, false},   {1, 4096, 4096, false, false},
+        {1000, 1000, 1000, false, true},
     };
     open_blas();
     struct entry peak[2] = {{.name = "avx2", .run = peak_narrow},

@@ -6,8 +6,6 @@
 #include "options.h"
 #include "picture.h"
 
-#include <stdio.h>
-
 static const char me[] = "graph";
 
 enum { ROWS_DEFAULT = 32 };
@@ -43,17 +41,11 @@ static int read_graph_wishes(int argc, char **argv, struct graph_wishes *wishes)
     return status;
 }
 
-static bool print_piece(void *context, const char *text, size_t length)
-{
-    (void)context;
-    return fwrite(text, 1, length, stdout) == length;
-}
-
 static ct_status write_tape(const ct_tape *tape, const struct graph_wishes *wishes)
 {
     static const char title[] = "one training step of " NETWORK_TEXT;
     if (wishes->text)
-        return ct_tape_text(tape, print_piece, NULL);
+        return picture_print_text(tape);
     if (wishes->out)
         return picture_write(tape, title, wishes->out);
     return picture_print(tape, title);

@@ -58,7 +58,7 @@ static int read_wishes(int argc, char **argv, struct wishes *wishes)
 {
     const struct option_row rows[] = {
         {"epochs", OPTION_COUNT, &wishes->epochs, 1, 100000, "N", "passes over the rows (30)"},
-        {"batch", OPTION_COUNT, &wishes->batch, 1, 1438, "N", "rows in a step (32)"},
+        {"batch", OPTION_COUNT, &wishes->batch, 1, DIGIT_TRAIN_ROWS, "N", "rows in a step (32)"},
         {"seed", OPTION_SEED, &wishes->seed, 0, 0, "N", "of the weights and the order of rows (1)"},
         {"lr", OPTION_REAL, &wishes->lr, 0, 0, "X", "learning rate (0.01)"},
         {"out", OPTION_TEXT, &wishes->out, 0, 0, "DIR", "folder for the files, made if missing (run)"},

@@ -8,12 +8,12 @@
 extern const unsigned char digits_csv[];
 extern const size_t digits_csv_size;
 
-enum { ROWS = 1797, TEST_ROWS = ROWS / 5, MAX_PIXEL = 16, SPLIT_SEED = 1998 };
+enum { MAX_PIXEL = 16, SPLIT_SEED = 1998 };
 
 /* The rows as they stand in the file. */
 struct raw {
-    float x[ROWS][DIGIT_PIXELS];
-    int64_t label[ROWS];
+    float x[DIGIT_ROWS][DIGIT_PIXELS];
+    int64_t label[DIGIT_ROWS];
 };
 
 /* The next number of the file, or -1 at its end. */
@@ -32,7 +32,7 @@ static int next_number(size_t *at)
 static bool parse_rows(struct raw *raw)
 {
     size_t at = 0;
-    for (int row = 0; row < ROWS; row++) {
+    for (int row = 0; row < DIGIT_ROWS; row++) {
         for (int i = 0; i < DIGIT_PIXELS; i++) {
             int pixel = next_number(&at);
             if (pixel < 0 || pixel > MAX_PIXEL)
@@ -67,11 +67,11 @@ static bool gather(const struct raw *raw, size_t n, const int64_t *order, ct_ten
 
 static bool split(const struct raw *raw, struct digits *digits)
 {
-    int64_t order[ROWS];
+    int64_t order[DIGIT_ROWS];
     ct_random random = ct_random_of(SPLIT_SEED, 0);
-    ct_random_permutation(&random, ROWS, order);
-    return gather(raw, TEST_ROWS, order, &digits->test_x, &digits->test_labels) &&
-           gather(raw, ROWS - TEST_ROWS, order + TEST_ROWS, &digits->train_x,
+    ct_random_permutation(&random, DIGIT_ROWS, order);
+    return gather(raw, DIGIT_TEST_ROWS, order, &digits->test_x, &digits->test_labels) &&
+           gather(raw, DIGIT_TRAIN_ROWS, order + DIGIT_TEST_ROWS, &digits->train_x,
                   &digits->train_labels);
 }
 

@@ -4,7 +4,13 @@
 
 #include "tensor/ct_tensor.h"
 
-enum { DIGIT_PIXELS = 64, DIGIT_CLASSES = 10 };
+enum {
+    DIGIT_PIXELS = 64,
+    DIGIT_CLASSES = 10,
+    DIGIT_ROWS = 1797,
+    DIGIT_TEST_ROWS = DIGIT_ROWS / 5,
+    DIGIT_TRAIN_ROWS = DIGIT_ROWS - DIGIT_TEST_ROWS
+};
 
 /* Pixels in 0 .. 1, f32 [n, 64], and labels, i64 [n]; the held-out fifth is always the same. */
 struct digits {

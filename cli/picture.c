@@ -49,6 +49,11 @@ ct_status picture_print(const ct_tape *tape, const char *title)
     return ct_tape_dot(tape, &options, print, NULL);
 }
 
+ct_status picture_print_text(const ct_tape *tape)
+{
+    return ct_tape_text(tape, print, NULL);
+}
+
 /* dot reads the file on its standard input, so that no name can look like an option to it. */
 static int spawn_dot(int in, int out, pid_t *child)
 {

@@ -10,6 +10,9 @@ ct_status picture_write(const ct_tape *tape, const char *title, const char *path
 /* Writes the tape to standard output. */
 ct_status picture_print(const ct_tape *tape, const char *title);
 
+/* Writes the tape to standard output as text, a line per node. */
+ct_status picture_print_text(const ct_tape *tape);
+
 /* How drawing ended. */
 enum drawing { DRAWN, NO_DOT, NOT_DRAWN /* with ct_error() */ };
 

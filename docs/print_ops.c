@@ -1,33 +1,11 @@
 /* Prints what follows from the op table: the prototypes of its elementwise ops on tensors (tensor/ct_ops.h) and on tapes
-   (autodiff/ct_var_ops.h), and docs/ops.md. It reads the table and nothing else of the library, so that it builds while
-   those headers are still old. `make ops` runs it. */
+   (autodiff/ct_var_ops.h), and docs/ops.md. Of the library it links tensor/op_table.c alone, so that it builds while those
+   headers are still old. `make ops` runs it. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-enum kind { MAP, COMPARE, SELECT, LINEAR_OP, BILINEAR_OP, GENERAL_OP, KIND_COUNT };
-
-struct row {
-    const char *id;
-    enum kind kind;
-    int arity; /* of elementwise ops */
-    const char *value, *pull[3], *doc;
-};
-
-static const struct row rows[] = {
-#define EW1(id, WORD, d0, value, p0, oracle, doc)         {#id, MAP, 1, #value, {#p0}, doc},
-#define EW2(id, WORD, d0, d1, value, p0, p1, oracle, doc) {#id, MAP, 2, #value, {#p0, #p1}, doc},
-#define EW3(id, WORD, d0, d1, d2, value, p0, p1, p2, oracle, doc) \
-    {#id, MAP, 3, #value, {#p0, #p1, #p2}, doc},
-#define CMP(id, WORD, value, oracle, doc)         {#id, COMPARE, 2, #value, {NULL}, doc},
-#define SEL(id, WORD, value, p1, p2, oracle, doc) {#id, SELECT, 3, #value, {NULL, #p1, #p2}, doc},
-#define LINEAR(id, doc)                           {#id, LINEAR_OP, 0, NULL, {NULL}, doc},
-#define BILINEAR(id, doc)                         {#id, BILINEAR_OP, 0, NULL, {NULL}, doc},
-#define GENERAL(id, doc)                          {#id, GENERAL_OP, 0, NULL, {NULL}, doc},
-#include "tensor/ops.def"
-};
-
-enum { ROW_COUNT = sizeof rows / sizeof *rows };
+#include "tensor/ct_op.h"
 
 /* ---- formulas: ADD(X, SMUL(G, Y)) becomes X + G·Y */
 
@@ -220,28 +198,28 @@ static void print_comment(const char *text)
     printf(" * %s\n */\n", text);
 }
 
-static const char *argument(const struct row *row, int i)
+static const char *argument(enum ct_op op, int i)
 {
-    return row->kind == SELECT && i == 0 ? "mask" : &"x\0z\0w"[2 * i];
+    return ct_op_kind_of(op) == CT_KIND_SELECT && i == 0 ? "mask" : &"x\0z\0w"[2 * i];
 }
 
-static void print_prototype(const struct row *row, const char *result, const char *prefix,
+static void print_prototype(enum ct_op op, const char *result, const char *prefix,
                             const char *type)
 {
-    printf("CT_API %s%s%s(", result, prefix, row->id);
-    for (int i = 0; i < row->arity; i++)
-        printf("%s%s%s", i ? ", " : "", type, argument(row, i));
+    printf("CT_API %s%s%s(", result, prefix, ct_op_name(op));
+    for (int i = 0; i < ct_op_arity(op); i++)
+        printf("%s%s%s", i ? ", " : "", type, argument(op, i));
     puts(");");
 }
 
 static void print_prototypes(const char *result, const char *prefix, const char *type)
 {
-    for (int i = 0; i < ROW_COUNT; i++)
-        if (rows[i].arity > 0) {
+    for (enum ct_op op = 0; op < CT_OP_COUNT; op++)
+        if (ct_op_arity(op) > 0) {
             char text[512];
-            snprintf(text, sizeof text, "%s.", rows[i].doc);
+            snprintf(text, sizeof text, "%s.", ct_op_doc(op));
             print_comment(text);
-            print_prototype(&rows[i], result, prefix, type);
+            print_prototype(op, result, prefix, type);
         }
 }
 
@@ -277,47 +255,47 @@ static void print_cell(const char *text)
         printf(*text == '|' ? "\\|" : "%c", *text);
 }
 
-static void print_map_row(const struct row *row)
+static void print_map_row(enum ct_op op)
 {
-    printf("| `%s` | `%s` | ", row->id, pretty(row->value).bytes);
-    for (int i = 0, shown = 0; i < row->arity; i++)
-        if (row->pull[i]) {
-            struct text pull = pretty(row->pull[i]);
-            printf(strcmp(pull.bytes, "flat") == 0 ? "%s%s" : "%s`%s`", shown++ ? "<br>" : "",
-                   pull.bytes);
-        }
+    printf("| `%s` | `%s` | ", ct_op_name(op), pretty(ct_op_value_text(op)).bytes);
+    int first = ct_op_kind_of(op) == CT_KIND_SELECT; /* a mask has no pull */
+    for (int i = first; i < ct_op_arity(op); i++) {
+        struct text pull = pretty(ct_op_pull_text(op, i));
+        printf(strcmp(pull.bytes, "flat") == 0 ? "%s%s" : "%s`%s`", i > first ? "<br>" : "",
+               pull.bytes);
+    }
     printf(" | ");
-    print_cell(row->doc);
+    print_cell(ct_op_doc(op));
     puts(" |");
 }
 
-static void print_plain_row(const struct row *row)
+static void print_plain_row(enum ct_op op)
 {
-    if (row->value)
-        printf("| `%s` | `%s` | ", row->id, pretty(row->value).bytes);
+    if (ct_op_value_text(op))
+        printf("| `%s` | `%s` | ", ct_op_name(op), pretty(ct_op_value_text(op)).bytes);
     else
-        printf("| `%s` | ", row->id);
-    print_cell(row->doc);
+        printf("| `%s` | ", ct_op_name(op));
+    print_cell(ct_op_doc(op));
     puts(" |");
 }
 
 static const struct section {
     const char *title, *text, *head;
-    void (*print)(const struct row *row);
-} sections[KIND_COUNT] = {
-    [MAP] = {"Elementwise",
+    void (*print)(enum ct_op op);
+} sections[] = {
+    [CT_KIND_MAP] = {"Elementwise",
              "One pull per argument serves every derivative: the gradient on a tape, where it is\n"
              "recorded as named ops, and the tangent of a dual number.",
              "| op | value | pull of X, Z, W | |\n|---|---|---|---|", print_map_row},
-    [COMPARE] = {"Comparisons", "The result is bool and flat: no gradient flows.",
+    [CT_KIND_COMPARE] = {"Comparisons", "The result is bool and flat: no gradient flows.",
                  "| op | value | |\n|---|---|---|", print_plain_row},
-    [SELECT] = {"Choice", "The first argument is a bool mask; the pulls are those of Z and W.",
+    [CT_KIND_SELECT] = {"Choice", "The first argument is a bool mask; the pulls are those of Z and W.",
                 "| op | value | pull of Z, W | |\n|---|---|---|---|", print_map_row},
-    [LINEAR_OP] = {"Linear", "The tangent is the op itself, the gradient its transpose.",
+    [CT_KIND_LINEAR] = {"Linear", "The tangent is the op itself, the gradient its transpose.",
                    "| op | |\n|---|---|", print_plain_row},
-    [BILINEAR_OP] = {"Bilinear", "Linear in each argument: one transpose per argument.",
+    [CT_KIND_BILINEAR] = {"Bilinear", "Linear in each argument: one transpose per argument.",
                      "| op | |\n|---|---|", print_plain_row},
-    [GENERAL_OP] = {"General", "With rules of their own, in autodiff/op_<name>.c.",
+    [CT_KIND_GENERAL] = {"General", "With rules of their own, in autodiff/op_<name>.c.",
                     "| op | |\n|---|---|", print_plain_row},
 };
 
@@ -329,12 +307,12 @@ static void print_document(void)
          "`smul`: a factor that is exactly 0 gives +0, even against an infinity or NaN. *flat*: the\n"
          "derivative is declared zero everywhere. A call takes tensors as `ct_<op>` and variables of a\n"
          "tape as `ct_var_<op>`; the structured ops have the field's verbs (`ct_var_sum` records `summed`).");
-    for (int kind = 0; kind < KIND_COUNT; kind++) {
+    for (int kind = 0; kind <= CT_KIND_GENERAL; kind++) {
         printf("\n## %s\n\n%s\n\n%s\n", sections[kind].title, sections[kind].text,
                sections[kind].head);
-        for (int i = 0; i < ROW_COUNT; i++)
-            if ((int)rows[i].kind == kind)
-                sections[kind].print(&rows[i]);
+        for (enum ct_op op = 0; op < CT_OP_COUNT; op++)
+            if ((int)ct_op_kind_of(op) == kind)
+                sections[kind].print(op);
     }
 }
 

@@ -4,6 +4,10 @@
 
 #include "dual/ct_dual.h"
 
+/* Blocks of temporaries that the pulls of one op may need: one per word of all of them, one for the
+   value and one per sum. tests/suite_dual.c counts the words of every row. */
+enum { CT__DUAL_SLOTS = 64 };
+
 /* Elementwise: made from the table's pulls (dual_loops.c). */
 ct_loop_fn *ct__dual_loop(const ct_scalar *self, enum ct_op op);
 /* Reductions and products (dual_fold.c). */

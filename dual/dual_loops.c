@@ -12,7 +12,6 @@
 
 enum {
     SLOT_BYTES = 1024, /* of a block of temporaries */
-    SLOTS = 32,        /* temporaries that a pull may need; the test of every row proves enough */
     MAX_ARITY = 3
 };
 
@@ -21,7 +20,7 @@ struct blocks {
     const ct_scalar *base;
     size_t n; /* items in a block */
     int used;
-    _Alignas(64) char space[SLOTS][SLOT_BYTES];
+    _Alignas(64) char space[CT__DUAL_SLOTS][SLOT_BYTES];
 };
 
 /* n items, somewhere: an operand's component or a temporary. */
@@ -127,13 +126,15 @@ static void copy_out(const ct_scalar *base, size_t n, block from, char *to, ptrd
         memcpy(to + (ptrdiff_t)i * step, from.p + (ptrdiff_t)i * from.step, base->size);
 }
 
-/* One block: the values of y, then the sum over the arguments of their pulls. */
+/* One block: the values of y, then the sum over the arguments of their pulls. The result may be an
+   operand, so it is written last. */
 static void map_block(struct blocks *P, enum ct_op op, int arity, char *const ptr[],
                       const ptrdiff_t step[]) {
     const ct_scalar *base = P->base;
     block v[MAX_ARITY + 2] = {{0}};
     block sum = flat();
-    for (int i = 0; i <= arity; i++) v[i] = (block){P, ptr[i], step[i]};
+    for (int i = 0; i < arity; i++) v[i] = (block){P, ptr[i], step[i]};
+    v[arity] = temporary(P, base->size);
     run_base(op, base, P->n, arity, v, v[arity]);
     for (int i = 0; i < arity; i++) {
         block tangent = {P, ptr[i] + base->size, step[i]};
@@ -143,6 +144,7 @@ static void map_block(struct blocks *P, enum ct_op op, int arity, char *const pt
         sum = sum.p ? ADD(sum, pulled) : pulled;
     }
     if (!sum.p) sum = constant(P, 0);
+    copy_out(base, P->n, v[arity], ptr[arity], step[arity]);
     copy_out(base, P->n, sum, ptr[arity] + base->size, step[arity]);
 }
 

@@ -237,13 +237,3 @@ void ct__atomic_abandon(struct ct__atomic_file *file)
     if (file)
         destroy(file);
 }
-
-ct_status ct__atomic_write_file(const char *path, const void *data, size_t bytes,
-                                const char *function)
-{
-    struct ct__atomic_file *file = ct__atomic_begin(path, function);
-    if (!file)
-        return ct_error()->code;
-    ct__atomic_write(file, data, bytes);
-    return ct__atomic_commit(file);
-}

@@ -50,8 +50,4 @@ ct_status ct__atomic_commit(struct ct__atomic_file *file);
 /** @brief Gives up: removes the temporary file and frees the handle. NULL is fine; the last error is kept. */
 void ct__atomic_abandon(struct ct__atomic_file *file);
 
-/** @brief All of it in one call. */
-ct_status ct__atomic_write_file(const char *path, const void *data, size_t bytes,
-                                const char *function);
-
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "io/atomic_file.h"
-#include "io/ct_digest.h"
 #include "tensor/checked.h"
 #include "tensor/fail.h"
 
@@ -115,7 +114,8 @@ static ct_status put_tensors(size_t n, const struct ct_named_tensor *tensors, ch
     return CT_OK;
 }
 
-ct_status ct_tensors_digest(size_t n, const struct ct_named_tensor *tensors, char digest[65])
+ct_status ct_tensors_digest(size_t n, const struct ct_named_tensor *tensors,
+                            char digest[CT_SHA256_TEXT_BYTES])
 {
     if (!digest)
         return ct__fail_null_operand(digest_name);

@@ -43,7 +43,8 @@ CT_API ct_status ct_params_step(ct_params *params, ct_optim *optim);
 
 /** Activations by name. */
 enum ct_activation { CT_IDENTITY, CT_RELU, CT_TANH, CT_SIGMOID, CT_SILU, CT_GELU };
-/** The activation of x; CT_IDENTITY gives x itself. */
+/** The activation of x; CT_IDENTITY gives x itself. One that does not exist is CT_EINVAL, which
+ *  sticks to the tape. */
 CT_API ct_var ct_activate(ct_var x, enum ct_activation activation);
 
 /** x w + b with an activation; w [in, out], b [out]. */
@@ -71,7 +72,8 @@ CT_API ct_params *ct_mlp_params(ct_mlp *mlp);
 /** Records the network on recorded parameters (ct_params_record()): [n, in] to [n, out]. Each layer
  *  is a scope. */
 CT_API ct_var ct_mlp_apply(ct_mlp *mlp, ct_var x);
-/** The same on given parameter variables: for gradient checks over other scalar types. */
+/** The same on given parameter variables: for gradient checks over other scalar types. Another
+ *  number of them than ct_mlp_params() has is CT_EINVAL, which sticks to the tape. */
 CT_API ct_var ct_mlp_apply_to(const ct_mlp *mlp, ct_var x, size_t n, const ct_var *params);
 
 /**

@@ -6,6 +6,7 @@
 #include "tensor/alloc.h"
 #include "tensor/ct_platform.h"
 #include "tensor/fail.h"
+#include "tensor/options.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -72,14 +73,9 @@ static ct_status check_rows(const char *which, const ct_mlp *mlp, const struct c
 static ct_status take_options(struct ct_fit_options *into, const struct ct_fit_options *options)
 {
     *into = ct_fit_options_init();
-    if (options) {
-        if (options->size < sizeof options->size)
-            return ct__fail(CT_EINVAL, who,
-                            "the options say that their size is %zu: begin with "
-                            "ct_fit_options_init()",
-                            options->size);
-        memcpy(into, options, options->size < sizeof *into ? options->size : sizeof *into);
-    }
+    ct_status status = ct__take_options(who, "ct_fit_options_init", into, sizeof *into, options);
+    if (status)
+        return status;
     if (into->epochs < 1)
         return ct__fail(CT_EDOMAIN, who, "epochs has to be at least 1, not %d", into->epochs);
     if (into->batch < 1)

@@ -13,12 +13,14 @@ enum { NAME_BYTES = 40 };
 
 // ---- layers
 
-// Null but of a tape, so that the next op on it is an error there.
-static ct_var null_of(ct_tape *tape)
+// Makes the thread's error stick to the tape, where there is one: what follows is null, which is not
+// what went wrong.
+static ct_var stick(ct_tape *tape)
 {
-    ct_var null = ct_var_null();
-    null.tape = tape;
-    return null;
+    const struct ct_error_info *error = ct_error();
+    char message[CT__MESSAGE_BYTES];
+    snprintf(message, sizeof message, "%s: %s", error->function, error->message);
+    return tape ? ct_tape_fail(tape, error->code, message) : ct_var_null();
 }
 
 ct_var ct_activate(ct_var x, enum ct_activation activation)
@@ -38,7 +40,7 @@ ct_var ct_activate(ct_var x, enum ct_activation activation)
         return ct_var_gelu(x);
     }
     ct__fail(CT_EINVAL, "ct_activate", "there is no activation %d", (int)activation);
-    return null_of(x.tape);
+    return stick(x.tape);
 }
 
 ct_var ct_dense(ct_var x, ct_var w, ct_var b, enum ct_activation activation)
@@ -123,12 +125,12 @@ ct_var ct_mlp_apply_to(const ct_mlp *mlp, ct_var x, size_t n, const ct_var *para
     static const char who[] = "ct_mlp_apply_to";
     if (!mlp || !params) {
         ct__fail_null_operand(who);
-        return null_of(x.tape);
+        return stick(x.tape);
     }
     if (n != mlp->params->count) {
         ct__fail(CT_EINVAL, who, "this network has %zu parameters and %zu were given",
                  mlp->params->count, n);
-        return null_of(x.tape);
+        return stick(x.tape);
     }
     for (int i = 0; i < mlp->layers; i++) {
         char name[NAME_BYTES];
@@ -145,7 +147,7 @@ ct_var ct_mlp_apply(ct_mlp *mlp, ct_var x)
 {
     if (!mlp) {
         ct__fail_null_operand("ct_mlp_apply");
-        return null_of(x.tape);
+        return stick(x.tape);
     }
     return ct_mlp_apply_to(mlp, x, mlp->params->count, mlp->params->vars);
 }

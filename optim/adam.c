@@ -5,6 +5,7 @@
 #include "optim/optim_impl.h"
 
 #include "tensor/fail.h"
+#include "tensor/options.h"
 
 #include <math.h>
 
@@ -40,13 +41,13 @@ static double prepare(const ct_optim *optim, uint64_t t, union ct__step *step)
     step->adam = (struct ct__adam_step){
         .rate = optim->lr / (1 - ct__power(o->beta1, t)),
         .beta1 = o->beta1,
-        .rise1 = 1 - o->beta1,
+        .one_minus_beta1 = 1 - o->beta1,
         .beta2 = o->beta2,
-        .rise2 = 1 - o->beta2,
+        .one_minus_beta2 = 1 - o->beta2,
         .root = sqrt(1 - ct__power(o->beta2, t)),
         .eps = o->eps,
         .decay = o->decoupled ? 0 : o->weight_decay,
-        .shrink = o->decoupled ? 1 - optim->lr * o->weight_decay : 1,
+        .decay_factor = o->decoupled ? 1 - optim->lr * o->weight_decay : 1,
         .amsgrad = o->amsgrad,
     };
     const struct ct__adam_step *s = &step->adam;
@@ -55,7 +56,7 @@ static double prepare(const ct_optim *optim, uint64_t t, union ct__step *step)
         largest = s->eps;
     if (s->decay > largest)
         largest = s->decay;
-    return fabs(s->shrink) > largest ? fabs(s->shrink) : largest;
+    return fabs(s->decay_factor) > largest ? fabs(s->decay_factor) : largest;
 }
 
 static const struct ct__rule rule = {CT__ADAM, prepare};
@@ -95,7 +96,7 @@ ct_optim *ct_adam_new(const struct ct_adam_options *options)
 {
     static const char who[] = "ct_adam_new";
     struct ct_adam_options o = ct_adam_options_init();
-    if (ct__take_options(who, &o, sizeof o, options) || check(who, &o))
+    if (ct__take_options(who, "ct_adam_options_init", &o, sizeof o, options) || check(who, &o))
         return NULL;
     ct_optim *optim = ct__optim_new(who, &rule, o.lr);
     if (optim) {

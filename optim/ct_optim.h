@@ -61,10 +61,18 @@ struct ct_adam_options {
 CT_API struct ct_adam_options ct_adam_options_init(void);
 CT_API struct ct_adam_options ct_adamw_options_init(void); /**< decoupled, weight_decay 0.01 */
 
-/** NULL options mean the defaults, and so do the fields that a shorter struct lacks. NULL and
- *  CT_EDOMAIN, naming it, for an option out of range. */
+/**
+ * An optimiser without parameters: its first step binds them. NULL options mean the defaults, and so
+ * do the fields that a shorter struct lacks.
+ *
+ * @return NULL with
+ *         CT_EDOMAIN  an option is out of range; the message names it;
+ *         CT_EINVAL   the size of the options is impossible: begin with ct_sgd_options_init();
+ *         CT_ENOMEM   no memory.
+ */
 CT_API ct_optim *ct_sgd_new(const struct ct_sgd_options *options);
-/** As ct_sgd_new(). */
+/** As ct_sgd_new(), with options that begin with ct_adam_options_init() or
+ *  ct_adamw_options_init(). */
 CT_API ct_optim *ct_adam_new(const struct ct_adam_options *options);
 /** Frees the optimiser and its state; NULL is accepted. */
 CT_API void ct_optim_free(ct_optim *optim);

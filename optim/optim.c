@@ -28,19 +28,6 @@ ct_optim *ct__optim_new(const char *who, const struct ct__rule *rule, double lr)
     return optim;
 }
 
-ct_status ct__take_options(const char *who, void *into, size_t known, const void *options)
-{
-    if (!options)
-        return CT_OK;
-    size_t size;
-    memcpy(&size, options, sizeof size);
-    if (size < sizeof size)
-        return ct__fail(CT_EINVAL, who, "the options say that their size is %zu: begin with %s",
-                        size, "ct_sgd_options_init() or ct_adam_options_init()");
-    memcpy(into, options, size < known ? size : known);
-    return CT_OK;
-}
-
 ct_status ct__check_option(const char *who, const char *name, double value, double low, double high)
 {
     if (isfinite(value) && value >= low && value < high)
@@ -186,7 +173,7 @@ static ct_status bind(const char *who, ct_optim *optim, size_t n, ct_tensor *con
         struct ct__bound *b = &optim->bound[i];
         b->scalar = ct_dtype(params[i]);
         b->rank = ct_rank(params[i]);
-        b->moved.count = ct_count(params[i]);
+        b->span.count = ct_count(params[i]);
         if (b->rank > 0)
             memcpy(b->shape, ct_shape(params[i]), (size_t)b->rank * sizeof *b->shape);
         for (int k = 0; k < optim->slots; k++)
@@ -212,7 +199,7 @@ static ct_status hold_gradients(ct_optim *optim, const ct_tensor *const *grads)
         b->grad = ct_compact(grads[i]);
         if (!b->grad)
             return ct_error()->code;
-        b->moved.grad = ct_data(b->grad);
+        b->span.grad = ct_data(b->grad);
     }
     return CT_OK;
 }
@@ -222,12 +209,12 @@ static ct_status open_for_writing(ct_optim *optim, ct_tensor *const *params)
 {
     for (size_t i = 0; i < optim->n; i++) {
         struct ct__bound *b = &optim->bound[i];
-        b->moved.param = ct_data_for_write(params[i]);
-        if (!b->moved.param)
+        b->span.param = ct_data_for_write(params[i]);
+        if (!b->span.param)
             return ct_error()->code;
         for (int k = 0; k < optim->slots; k++) {
-            b->moved.state[k] = ct_data_for_write(b->state[k]);
-            if (!b->moved.state[k])
+            b->span.state[k] = ct_data_for_write(b->state[k]);
+            if (!b->span.state[k])
                 return ct_error()->code;
         }
     }
@@ -250,13 +237,13 @@ static ct__step_fn *step_kernel(enum ct__step_kind kind, const ct_scalar *scalar
 struct job {
     ct__step_fn *fn;
     const union ct__step *step;
-    const struct ct__moved *moved;
+    const struct ct__span *span;
 };
 
 static void run_job(void *context, size_t begin, size_t end)
 {
     const struct job *job = context;
-    job->fn(job->step, job->moved, begin, end);
+    job->fn(job->step, job->span, begin, end);
 }
 
 static void move(ct_optim *optim, const union ct__step *step)
@@ -264,8 +251,8 @@ static void move(ct_optim *optim, const union ct__step *step)
     for (size_t i = 0; i < optim->n; i++) {
         const struct ct__bound *b = &optim->bound[i];
         ct__step_fn *fn = step_kernel(optim->rule->kind, b->scalar);
-        struct job job = {fn, step, &b->moved};
-        ct__parallel_for(b->moved.count, GRAIN, run_job, &job);
+        struct job job = {fn, step, &b->span};
+        ct__parallel_for(b->span.count, GRAIN, run_job, &job);
     }
 }
 

@@ -7,7 +7,7 @@
 enum { CT__STATE_SLOTS = 3 };
 
 /* What a kernel walks over: one parameter, dense, and of the same layout its gradient and state. */
-struct ct__moved {
+struct ct__span {
     void *param;
     const void *grad;
     void *state[CT__STATE_SLOTS];
@@ -17,19 +17,19 @@ struct ct__moved {
 /* The numbers of one step, made in f64; a kernel rounds each to its item type, as PyTorch does. */
 struct ct__sgd_step {
     double lr, momentum, decay;
-    double rise; /* 1 - dampening */
+    double one_minus_dampening;
     bool nesterov;
     bool first; /* the buffer starts as the gradient, without dampening */
 };
 
 struct ct__adam_step {
-    double rate;         /* lr / (1 - beta1^t) */
-    double beta1, rise1; /* rise1 = 1 - beta1 */
-    double beta2, rise2;
+    double rate; /* lr / (1 - beta1^t) */
+    double beta1, one_minus_beta1;
+    double beta2, one_minus_beta2;
     double root; /* sqrt(1 - beta2^t) */
     double eps;
-    double decay;  /* of the gradient; 0 for AdamW */
-    double shrink; /* of the parameter; 1 but for AdamW */
+    double decay;        /* of the gradient; 0 for AdamW */
+    double decay_factor; /* of the parameter; 1 but for AdamW */
     bool amsgrad;
 };
 
@@ -39,7 +39,7 @@ union ct__step {
 };
 
 /* Moves items begin <= i < end. No item looks at another one, so the split never shows. */
-typedef void ct__step_fn(const union ct__step *step, const struct ct__moved *moved, size_t begin,
+typedef void ct__step_fn(const union ct__step *step, const struct ct__span *span, size_t begin,
                          size_t end);
 
 /* The kernels of one instruction set, by kind of optimiser. */
@@ -63,7 +63,7 @@ struct ct__bound {
     int64_t shape[CT_MAX_RANK];
     ct_tensor *state[CT__STATE_SLOTS];
     ct_tensor *grad; /* held during a step: dense */
-    struct ct__moved moved;
+    struct ct__span span;
 };
 
 struct ct_optim {
@@ -83,9 +83,6 @@ struct ct_optim {
 
 /* An optimiser without parameters, its options zero; NULL and CT_ENOMEM. */
 ct_optim *ct__optim_new(const char *who, const struct ct__rule *rule, double lr);
-/* Copies options of any version of the struct over the defaults; CT_EINVAL for an impossible
-   size. */
-ct_status ct__take_options(const char *who, void *into, size_t known, const void *options);
 /* An option has to be finite and in [low, high); high may be infinite. */
 ct_status ct__check_option(const char *who, const char *name, double value, double low,
                            double high);

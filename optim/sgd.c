@@ -5,6 +5,7 @@
 #include "optim/optim_impl.h"
 
 #include "tensor/fail.h"
+#include "tensor/options.h"
 
 #include <math.h>
 
@@ -15,7 +16,7 @@ static double prepare(const ct_optim *optim, uint64_t t, union ct__step *step)
         .lr = optim->lr,
         .momentum = o->momentum,
         .decay = o->weight_decay,
-        .rise = 1 - o->dampening,
+        .one_minus_dampening = 1 - o->dampening,
         .nesterov = o->nesterov,
         .first = t == 1,
     };
@@ -24,7 +25,8 @@ static double prepare(const ct_optim *optim, uint64_t t, union ct__step *step)
         largest = o->momentum;
     if (o->weight_decay > largest)
         largest = o->weight_decay;
-    return fabs(step->sgd.rise) > largest ? fabs(step->sgd.rise) : largest;
+    double dampened = fabs(step->sgd.one_minus_dampening);
+    return dampened > largest ? dampened : largest;
 }
 
 static const struct ct__rule rule = {CT__SGD, prepare};
@@ -54,7 +56,7 @@ ct_optim *ct_sgd_new(const struct ct_sgd_options *options)
 {
     static const char who[] = "ct_sgd_new";
     struct ct_sgd_options o = ct_sgd_options_init();
-    if (ct__take_options(who, &o, sizeof o, options) || check(who, &o))
+    if (ct__take_options(who, "ct_sgd_options_init", &o, sizeof o, options) || check(who, &o))
         return NULL;
     ct_optim *optim = ct__optim_new(who, &rule, o.lr);
     if (optim) {

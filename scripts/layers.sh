@@ -10,7 +10,9 @@ BEGIN {
     may["nn"] = "nn optim autodiff tensor"
     may["io"] = "io tensor"
     # the platform and the vector vocabulary, which every layer may stand on
-    platform = "tensor/fail.h tensor/alloc.h tensor/checked.h tensor/parallel.h tensor/isa.h tensor/kernels/vec.h"
+    platform = "tensor/fail.h tensor/alloc.h tensor/checked.h tensor/options.h tensor/parallel.h tensor/isa.h tensor/kernels/vec.h"
+    # what the command needs beside the public interface
+    command = "tensor/fail.h tensor/topology.h io/atomic_file.h"
 }
 function has(list, word) { return index(" " list " ", " " word " ") > 0 }
 function complain(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; wrong = 1 }
@@ -25,6 +27,8 @@ function complain(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; wrong = 1 }
     to = part[1]; file = part[split(target, part, "/")]
     public = file ~ /^ct_.*\.h$/ || file ~ /\.def$/
     if (from == "examples" && !public) complain("examples see public headers only, not \"" target "\"")
+    if (from == "cli" && !public && !has(command, target))
+        complain("the command sees public headers and a few named ones, not \"" target "\"")
     if (!(from in may) || to == from) next
     if (!(to in may) && to != "kernels") complain(from " may not include \"" target "\"")
     else if (to != "kernels" && !has(may[from], to)) complain("the layer " from " may not know " to " (\"" target "\")")

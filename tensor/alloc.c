@@ -88,23 +88,7 @@ static void default_release(void *ctx, void *p, size_t bytes)
     free(p);
 }
 
-// ---- fork and first use
-
-static void lock_before_fork(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-static void unlock_after_fork(void)
-{
-    pthread_mutex_unlock(&lock);
-}
-
-/// When the library is loaded: later, a fork might come halfway.
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(lock_before_fork, unlock_after_fork, unlock_after_fork);
-}
+// ---- the lock, fork and first use
 
 static void enter(void)
 {
@@ -114,6 +98,12 @@ static void enter(void)
 static void leave(void)
 {
     pthread_mutex_unlock(&lock);
+}
+
+/// When the library is loaded: later, a fork might come halfway.
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(enter, leave, leave);
 }
 
 ct_status ct_set_allocator(const struct ct_allocator *replacement)
@@ -317,7 +307,9 @@ __attribute__((destructor)) static void clear_cache_at_exit(void)
 static struct block *header_of(void *block)
 {
     struct block *b = (struct block *)block - 1;
+#ifdef CT_DEBUG
     assert(b->magic == magic_live && "not a live block of this library");
+#endif
     return b;
 }
 

@@ -51,16 +51,6 @@ static inline bool ct__add_i64(int64_t a, int64_t b, int64_t *result)
     return true;
 }
 
-/** @brief a - b in int64_t. */
-static inline bool ct__sub_i64(int64_t a, int64_t b, int64_t *result)
-{
-    int64_t value;
-    if (__builtin_sub_overflow(a, b, &value))
-        return false;
-    *result = value;
-    return true;
-}
-
 /** @brief An int64_t as a size_t: false when it is negative or too large. */
 static inline bool ct__size_of_i64(int64_t a, size_t *result)
 {

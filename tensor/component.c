@@ -3,13 +3,8 @@
 #include "tensor/fail.h"
 #include "tensor/tensor_impl.h"
 
-#include <string.h>
-
 ct_tensor *ct_component(const ct_tensor *t, const ct_scalar *part, size_t byte_offset) {
-    if (!t || !part) {
-        ct__fail_null_operand("ct_component");
-        return NULL;
-    }
+    if (!t || !part) return ct__null("ct_component");
     size_t ratio = t->scalar->size / part->size;
     if (ratio * part->size != t->scalar->size || byte_offset % part->size != 0 ||
         byte_offset >= t->scalar->size)
@@ -46,18 +41,14 @@ static const ct_tensor *first_part(const char *who, const ct_scalar *scalar, siz
         if (parts[i]->scalar != first->scalar)
             return ct__fail_null(CT_EDTYPE, who, "parts need one scalar type: %s and %s were given",
                                  first->scalar->name, parts[i]->scalar->name);
-        if (parts[i]->rank != first->rank ||
-            memcmp(parts[i]->shape, first->shape, (size_t)first->rank * sizeof(int64_t)) != 0) {
+        if (!ct_same_shape(parts[i], first)) {
             char a[CT__SHAPE_TEXT_BYTES], b[CT__SHAPE_TEXT_BYTES];
             ct__format_shape(a, sizeof a, first->rank, first->shape);
             ct__format_shape(b, sizeof b, parts[i]->rank, parts[i]->shape);
             return ct__fail_null(CT_ESHAPE, who, "parts need one shape: %s and %s were given", a, b);
         }
     }
-    if (!first) {
-        ct__fail_null_operand(who);
-        return NULL;
-    }
+    if (!first) return ct__null(who);
     if (first->scalar->size * n != scalar->size)
         return ct__fail_null(CT_EDTYPE, who, "%s is not made of %zu items of %s", scalar->name, n,
                              first->scalar->name);
@@ -66,11 +57,9 @@ static const ct_tensor *first_part(const char *who, const ct_scalar *scalar, siz
 
 ct_tensor *ct_from_components(const ct_scalar *scalar, size_t n, const ct_tensor *const parts[]) {
     const char *who = "ct_from_components";
-    const ct_tensor *first = scalar ? first_part(who, scalar, n, parts) : NULL;
-    if (!first) {
-        if (!scalar) ct__fail_null_operand(who);
-        return NULL;
-    }
+    if (!scalar || !parts) return ct__null(who);
+    const ct_tensor *first = first_part(who, scalar, n, parts);
+    if (!first) return NULL;
     ct_tensor *out = ct_zeros(scalar, first->rank, first->shape);
     if (!out) return NULL;
     for (size_t i = 0; i < n; i++) {

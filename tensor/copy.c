@@ -126,7 +126,7 @@ enum { STRIP_BYTES = 8 * LINE }; // of a plane, along the axis that is dense in 
 
 // A copy as it is cut into passes: a pass is one row, or one strip of a plane.
 struct copy {
-    struct ct__nest nest; // x is the target, y the source
+    struct ct__nest nest; // the first operand is the target, the second the source
     int inner;            // loops of a pass: 0 for a single item, 1 for rows, 2 for planes
     size_t size;
     size_t strips; // of a plane; 1 for rows
@@ -139,9 +139,9 @@ static void copy_strip(const struct copy *c, size_t strip, const char *from, cha
     const struct ct__nest *nest = &c->nest;
     int last = nest->rank - 1;
     size_t most = STRIP_BYTES / c->size, m = (size_t)nest->shape[last - 1], begin = strip * most;
-    ptrdiff_t size = (ptrdiff_t)c->size, to_step = nest->x[last - 1] * size;
+    ptrdiff_t size = (ptrdiff_t)c->size, to_step = nest->step[0][last - 1] * size;
     turn_plane_of(c->size, m - begin < most ? m - begin : most, (size_t)nest->shape[last],
-                  from + (ptrdiff_t)begin * size, nest->y[last] * size,
+                  from + (ptrdiff_t)begin * size, nest->step[1][last] * size,
                   to + (ptrdiff_t)begin * to_step, to_step);
 }
 
@@ -153,8 +153,8 @@ static void copy_pass(const struct copy *c, size_t strip, const char *from, char
     if (c->inner == 0)
         memcpy(to, from, c->size);
     else if (c->inner == 1)
-        copy_row_of(c->size, (size_t)nest->shape[last], from, nest->y[last] * size, to,
-                    nest->x[last] * size);
+        copy_row_of(c->size, (size_t)nest->shape[last], from, nest->step[1][last] * size, to,
+                    nest->step[0][last] * size);
     else
         copy_strip(c, strip, from, to);
 }
@@ -167,27 +167,33 @@ static void copy_passes(void *context, size_t begin, size_t end)
     struct ct__walk walk;
     ct__walk_start(&walk, &c->nest, outer, begin / c->strips);
     for (size_t i = begin; i < end; i++) {
-        copy_pass(c, i % c->strips, c->from + walk.y * size, c->to + walk.x * size);
+        copy_pass(c, i % c->strips, c->from + walk.at[1] * size, c->to + walk.at[0] * size);
         if ((i + 1) % c->strips == 0)
             ct__walk_next(&walk, &c->nest, outer);
     }
+}
+
+static void take_loop(struct ct__nest *nest, const struct ct__nest *from, int i)
+{
+    ct__nest_add(nest, from->shape[i], (int64_t[]){from->step[0][i], from->step[1][i]});
 }
 
 // Brings the loop that is dense in the source next to the innermost, which is dense in the target.
 static bool make_plane(struct ct__nest *nest)
 {
     int last = nest->rank - 1;
-    if (last < 1 || nest->x[last] != 1 || nest->y[last] == 0 || nest->y[last] == 1)
+    if (last < 1 || nest->step[0][last] != 1 || nest->step[1][last] == 0 ||
+        nest->step[1][last] == 1)
         return false;
     for (int i = 0; i < last; i++)
-        if (nest->y[i] == 1) {
+        if (nest->step[1][i] == 1) {
             struct ct__nest old = *nest;
             nest->rank = 0;
             for (int j = 0; j < last; j++)
                 if (j != i)
-                    ct__nest_add(nest, old.shape[j], old.x[j], old.y[j]);
-            ct__nest_add(nest, old.shape[i], old.x[i], old.y[i]);
-            ct__nest_add(nest, old.shape[last], old.x[last], old.y[last]);
+                    take_loop(nest, &old, j);
+            take_loop(nest, &old, i);
+            take_loop(nest, &old, last);
             return true;
         }
     return false;
@@ -219,6 +225,13 @@ void ct__copy_items(size_t item_size, int rank, const int64_t *shape, const char
     ct__parallel_for(passes, PARALLEL_BYTES / (bytes / passes) + 1, copy_passes, &c);
 }
 
+void ct__copy_out(const ct_tensor *t, char *to)
+{
+    int64_t dense[CT_MAX_RANK];
+    ct__dense_strides(t->rank, t->shape, dense);
+    ct__copy_items(t->scalar->size, t->rank, t->shape, ct__first(t), t->strides, to, dense);
+}
+
 ct_tensor *ct_compact(const ct_tensor *t)
 {
     if (!t)
@@ -227,19 +240,11 @@ ct_tensor *ct_compact(const ct_tensor *t)
         return ct__share(__func__, t);
     ct_tensor *dense = ct__empty(__func__, t->scalar, t->rank, t->shape);
     if (dense)
-        ct__copy_items(t->scalar->size, t->rank, t->shape, ct__first(t), t->strides,
-                       ct__first(dense), dense->strides);
+        ct__copy_out(t, ct__first(dense));
     return dense;
 }
 
 // --- leaving
-
-static void copy_out(const ct_tensor *t, void *items)
-{
-    int64_t dense[CT_MAX_RANK];
-    ct__dense_strides(t->rank, t->shape, dense);
-    ct__copy_items(t->scalar->size, t->rank, t->shape, ct__first(t), t->strides, items, dense);
-}
 
 ct_status ct_to_items(const ct_tensor *t, size_t bytes, void *items)
 {
@@ -255,7 +260,7 @@ ct_status ct_to_items(const ct_tensor *t, size_t bytes, void *items)
     }
     if (bytes > 0 && !items)
         return ct__fail(CT_EINVAL, __func__, "the place for the items is NULL");
-    copy_out(t, items);
+    ct__copy_out(t, items);
     return CT_OK;
 }
 
@@ -265,7 +270,7 @@ static struct ct__nest rows_of(const ct_tensor *t, const int64_t *others)
     struct ct__nest nest = ct__nest_of(t->rank, t->shape, t->strides, others);
     ct__nest_fuse(&nest);
     if (nest.rank == 0) // one item is a row as well
-        nest = (struct ct__nest){.rank = 1, .shape = {1}};
+        nest = (struct ct__nest){.operands = 2, .rank = 1, .shape = {1}};
     return nest;
 }
 
@@ -286,16 +291,16 @@ ct_status ct_to_doubles(const ct_tensor *t, size_t count, double *values)
         return CT_OK;
     const ct_scalar *scalar = t->scalar;
     if (scalar == CT_F64) {
-        copy_out(t, values);
+        ct__copy_out(t, (char *)values);
         return CT_OK;
     }
     struct ct__nest nest = rows_of(t, t->strides);
     int outer = nest.rank - 1;
-    ptrdiff_t size = (ptrdiff_t)scalar->size, step = nest.x[outer] * size;
+    ptrdiff_t size = (ptrdiff_t)scalar->size, step = nest.step[0][outer] * size;
     struct ct__walk walk;
     ct__walk_start(&walk, &nest, outer, 0);
     for (const double *end = values + count; values < end; ct__walk_next(&walk, &nest, outer)) {
-        const char *item = ct__first(t) + walk.x * size;
+        const char *item = ct__first(t) + walk.at[0] * size;
         for (int64_t i = 0; i < nest.shape[outer]; i++, item += step)
             *values++ = scalar->to_double(scalar, item);
     }
@@ -356,13 +361,13 @@ static ct_status convert(const char *who, const ct_tensor *t, ct_tensor *result)
 {
     struct ct__nest nest = rows_of(t, result->strides);
     int outer = nest.rank - 1;
-    ptrdiff_t size = (ptrdiff_t)t->scalar->size, step = nest.x[outer] * size;
+    ptrdiff_t size = (ptrdiff_t)t->scalar->size, step = nest.step[0][outer] * size;
     size_t n = (size_t)nest.shape[outer];
     char *to = ct__first(result);
     struct ct__walk walk;
     ct__walk_start(&walk, &nest, outer, 0);
     for (size_t done = 0; done < t->count; done += n, ct__walk_next(&walk, &nest, outer)) {
-        const char *from = ct__first(t) + walk.x * size;
+        const char *from = ct__first(t) + walk.at[0] * size;
         size_t good =
             convert_row(t->scalar, result->scalar, n, from, step, to + done * result->scalar->size);
         if (good < n)
@@ -409,8 +414,8 @@ static bool all_rows(const ct_tensor *a, const ct_tensor *b, row_test *test,
     struct ct__walk walk;
     ct__walk_start(&walk, &nest, outer, 0);
     for (size_t i = 0; i < passes; i++, ct__walk_next(&walk, &nest, outer))
-        if (!test(a, b, n, ct__first(a) + walk.x * x_size, nest.x[outer] * x_size,
-                  ct__first(b) + walk.y * y_size, nest.y[outer] * y_size, tolerance))
+        if (!test(a, b, n, ct__first(a) + walk.at[0] * x_size, nest.step[0][outer] * x_size,
+                  ct__first(b) + walk.at[1] * y_size, nest.step[1][outer] * y_size, tolerance))
             return false;
     return true;
 }

@@ -9,6 +9,9 @@
  * each least significant word first.
  *
  * Thread safety: a generator belongs to one thread at a time; generators share nothing.
+ *
+ * Of ct_philox() and the functions that begin with ct_random_, no pointer may be NULL; they cannot
+ * fail. ct_uniform() and ct_normal() take NULL for an error, CT_EINVAL.
  */
 #ifndef CT_RANDOM_H
 #define CT_RANDOM_H
@@ -47,8 +50,9 @@ CT_API ct_tensor *ct_uniform(ct_random *random, const ct_scalar *scalar, int ran
 /**
  * A tensor of f32 or f64, normal by Box-Muller in f64, rounded last: item i is mean + deviation
  * sqrt(-2 log u1) cos(2 pi u2) with the library's own log and cos, u1 in (0, 1] and u2 in [0, 1)
- * the two halves of its counter's block. Below 8.6 deviations. Failures as ct_uniform(); deviation
- * >= 0.
+ * the two halves of its counter's block. Below 8.6 deviations. Failures as ct_uniform(), with
+ * CT_EDOMAIN where @p deviation is negative, a number is not finite or |mean| + 8.6 deviation is
+ * beyond the largest number of the type, so that no item is infinite.
  */
 CT_API ct_tensor *ct_normal(ct_random *random, const ct_scalar *scalar, int rank,
                             const int64_t *shape, double mean, double deviation);

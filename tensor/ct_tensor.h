@@ -97,7 +97,8 @@ CT_API bool ct_tensor_equal(const ct_tensor *a, const ct_tensor *b);
 CT_API bool ct_all_close(const ct_tensor *a, const ct_tensor *b, double rtol, double atol);
 /**
  * Writes nested brackets of items as snprintf does: never more than @p size bytes, terminated;
- * returns the length it would need. Long axes are shortened in the middle.
+ * returns the length it would need, or -1 with an error and an empty text for a NULL tensor. Long
+ * axes are shortened in the middle.
  */
 CT_API int ct_format(const ct_tensor *t, char *text, size_t size);
 /** Checks every invariant of the descriptor; CT_EINVAL names the broken one. */
@@ -109,6 +110,8 @@ CT_API ct_status ct_check_tensor(const ct_tensor *t);
 CT_API void *ct_data_for_write(ct_tensor *t);
 /** Sets the item at an index; negative indices count from the end. */
 CT_API ct_status ct_set(ct_tensor *t, int rank, const int64_t *index, double value);
+/** Sets all items to one value; CT_EDOMAIN, with nothing written, where it does not fit the scalar
+ *  type. */
 CT_API ct_status ct_fill(ct_tensor *t, double value);
 /** @} */
 
@@ -121,6 +124,7 @@ CT_API ct_tensor *ct_slice(const ct_tensor *t, int axis, int64_t start, int64_t 
 CT_API ct_tensor *ct_select(const ct_tensor *t, int axis, int64_t index);
 /** Swaps the last two axes; a tensor of rank < 2 as it is. */
 CT_API ct_tensor *ct_transpose(const ct_tensor *t);
+/** Swaps two axes, which may be the same. */
 CT_API ct_tensor *ct_swap_axes(const ct_tensor *t, int axis, int other);
 /** Axis i of the result is axis axes[i] of @p t; @p n must be the rank. */
 CT_API ct_tensor *ct_permute(const ct_tensor *t, int n, const int *axes);
@@ -131,6 +135,7 @@ CT_API ct_tensor *ct_reshape(const ct_tensor *t, int rank, const int64_t *shape)
 CT_API ct_tensor *ct_expand_dims(const ct_tensor *t, int axis);
 /** Drops an axis of extent 1, or all of them with CT_ALL. */
 CT_API ct_tensor *ct_squeeze(const ct_tensor *t, int axis);
+/** The items of an axis in reverse, by a negative stride. */
 CT_API ct_tensor *ct_flip(const ct_tensor *t, int axis);
 /** NumPy's broadcasting to a given shape, by zero strides. */
 CT_API ct_tensor *ct_broadcast_to(const ct_tensor *t, int rank, const int64_t *shape);
@@ -139,8 +144,11 @@ CT_API ct_tensor *ct_broadcast_to(const ct_tensor *t, int rank, const int64_t *s
 /** @name Reductions
  *  Along one axis (or CT_ALL); the `_axes` forms take several. The result depends on the items in
  *  order alone, never on layout, threads or instruction set: blocks of 1,024 items, 16 lanes, fixed
- *  pairwise trees (docs/design.md, "Reductions"). The sum of nothing is 0; mean, max and min of
- *  nothing are errors. max and min propagate NaN. No axes at all reduce nothing: a copy. @{ */
+ *  pairwise trees (docs/design.md, "Reductions"). max and min propagate NaN. A reduced axis is
+ *  dropped, or with @p keepdims stays with extent 1. No axes at all reduce nothing: a copy.
+ *
+ *  The sum of nothing is 0; mean, max and min of nothing are CT_EDOMAIN. CT_EDTYPE for bool and
+ *  i64, which have no arithmetic; CT_EAXIS for an axis out of range or given twice. @{ */
 CT_API ct_tensor *ct_sum(const ct_tensor *t, int axis, bool keepdims);
 CT_API ct_tensor *ct_mean(const ct_tensor *t, int axis, bool keepdims);
 CT_API ct_tensor *ct_max(const ct_tensor *t, int axis, bool keepdims);
@@ -153,15 +161,19 @@ CT_API ct_tensor *ct_min_axes(const ct_tensor *t, int n, const int *axes, bool k
 
 /** @name Elementwise, by the op's number
  *  One function per row stands in ct_ops.h, which is generated from the table. @{ */
-/** Applies an elementwise op with NumPy's broadcasting; @p n must be its arity. */
+/** Applies an elementwise op with NumPy's broadcasting; @p n must be its arity. A NULL @p in is a
+ *  NULL operand. */
 CT_API ct_tensor *ct_apply(enum ct_op op, int n, const ct_tensor *const in[]);
 /** @} */
 
-/** @name Rows along an axis: exact at infinities @{ */
+/** @name Rows along an axis: exact at infinities
+ *  CT_EDTYPE for bool and i64. The axis may be CT_ALL for rank 1 alone. @{ */
 /** log of the sum of exponentials; of nothing it is -infinity. */
 CT_API ct_tensor *ct_logsumexp(const ct_tensor *t, int axis, bool keepdims);
-/** Exponentials scaled to sum 1; a row that is all -infinity is NaN by definition. */
+/** Exponentials scaled to sum 1. One +infinity in a row takes all, the limit; a row that is all
+ *  -infinity is NaN by definition. */
 CT_API ct_tensor *ct_softmax(const ct_tensor *t, int axis);
+/** log of ct_softmax(), without its loss of small numbers. */
 CT_API ct_tensor *ct_log_softmax(const ct_tensor *t, int axis);
 /** @} */
 
@@ -192,12 +204,15 @@ CT_API ct_tensor *ct_astype(const ct_tensor *t, const ct_scalar *scalar);
 /** @name Components: scalar types made of parts, such as duals @{ */
 /** One part of each item, @p byte_offset bytes into it, as a strided view of another scalar type. */
 CT_API ct_tensor *ct_component(const ct_tensor *t, const ct_scalar *part, size_t byte_offset);
-/** Items put together from @p n parts of one scalar type and shape, in order; a NULL part is zero. */
+/** Items put together from @p n parts of one scalar type and shape, in order; a NULL part is zero,
+ *  but one at least must be there. A NULL @p scalar or @p parts is a NULL operand. */
 CT_API ct_tensor *ct_from_components(const ct_scalar *scalar, size_t n,
                                      const ct_tensor *const parts[]);
 /** @} */
 
 /** @name Predicates: what would fail, without allocating or setting an error @{ */
+/** Equal ranks and extents; false for NULL. */
+CT_API bool ct_same_shape(const ct_tensor *a, const ct_tensor *b);
 CT_API bool ct_can_broadcast(int rank_a, const int64_t *a, int rank_b, const int64_t *b);
 /** The shape of NumPy's broadcasting; returns its rank, or -1 when there is none. */
 CT_API int ct_broadcast_shape(int rank_a, const int64_t *a, int rank_b, const int64_t *b,

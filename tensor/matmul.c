@@ -75,12 +75,6 @@ bool ct_can_matmul(const ct_tensor *a, const ct_tensor *b)
            ct__count_items(a->scalar->size, plan.rank, plan.shape, &count);
 }
 
-static int64_t batch_extent(const struct side *side, int batch_rank, int axis)
-{
-    int own = axis - (batch_rank - side->batch_rank);
-    return own < 0 ? 1 : side->t->shape[own];
-}
-
 static ct_status explain(const char *who, const ct_tensor *a, const ct_tensor *b, enum fault fault,
                          const struct plan *plan, int axis)
 {
@@ -104,7 +98,8 @@ static ct_status explain(const char *who, const ct_tensor *a, const ct_tensor *b
     return ct__fail(CT_ESHAPE, who,
                     "matmul needs the leading axes to broadcast: %s times %s, %" PRId64
                     " against %" PRId64,
-                    left, right, batch_extent(&plan->a, n, axis), batch_extent(&plan->b, n, axis));
+                    left, right, ct__extent_at(n, axis, plan->a.batch_rank, a->shape),
+                    ct__extent_at(n, axis, plan->b.batch_rank, b->shape));
 }
 
 // --- the work
@@ -112,7 +107,7 @@ static ct_status explain(const char *who, const ct_tensor *a, const ct_tensor *b
 // Products of matrix pairs: one job, moved over the nest of batches.
 struct products {
     const ct_scalar *scalar;
-    struct ct__nest batches; // x in a, y in b; results lie one behind the other
+    struct ct__nest batches; // in a and in b; results lie one behind the other
     struct ct_matmul_job job;
     atomic_int status;
 };
@@ -126,8 +121,8 @@ static void run_products(void *context, size_t begin, size_t end)
     struct ct__walk walk;
     ct__walk_start(&walk, &p->batches, p->batches.rank, begin);
     for (size_t i = begin; i < end; i++, ct__walk_next(&walk, &p->batches, p->batches.rank)) {
-        job.a = p->job.a + walk.x * size;
-        job.b = p->job.b + walk.y * size;
+        job.a = p->job.a + walk.at[0] * size;
+        job.b = p->job.b + walk.at[1] * size;
         job.c = p->job.c + (ptrdiff_t)i * result_bytes;
         ct_status status = p->scalar->matmul(p->scalar, &job);
         if (status)
@@ -137,35 +132,36 @@ static void run_products(void *context, size_t begin, size_t end)
 
 static int64_t batch_stride(const struct side *side, int batch_rank, int axis)
 {
-    int own = axis - (batch_rank - side->batch_rank);
-    return own < 0 || side->t->shape[own] == 1 ? 0 : side->t->strides[own];
+    return ct__stride_at(batch_rank, axis, side->batch_rank, side->t->shape, side->t->strides);
 }
 
-// The loops over batches, and the rows of a one of them. When all batches share b and their rows of
-// a follow each other at one step, they are the rows of one taller matrix.
+// The loops over batches, and for a batch the number of rows of a and the step between them. When
+// all batches share b and their rows of a follow each other at one step, they are the rows of one
+// taller matrix.
 static struct ct__nest batches_of(const struct plan *plan, int64_t *rows, int64_t *row)
 {
-    struct ct__nest nest = {.rank = 0};
+    struct ct__nest nest = {.operands = 2};
     bool shared = true;
     for (int i = 0; i < plan->batch_rank; i++) {
-        int64_t y = batch_stride(&plan->b, plan->batch_rank, i);
-        shared &= y == 0;
-        ct__nest_add(&nest, plan->batch[i], batch_stride(&plan->a, plan->batch_rank, i), y);
+        int64_t step[] = {batch_stride(&plan->a, plan->batch_rank, i),
+                          batch_stride(&plan->b, plan->batch_rank, i)};
+        shared &= step[1] == 0;
+        ct__nest_add(&nest, plan->batch[i], step);
     }
     *rows = plan->a.rows;
     *row = plan->a.row;
     if (!shared)
         return nest;
     struct ct__nest tall = nest;
-    ct__nest_add(&tall, plan->a.rows, plan->a.row, 0);
+    ct__nest_add(&tall, plan->a.rows, (int64_t[]){plan->a.row, 0});
     ct__nest_fuse(&tall);
     if (tall.rank > 1)
         return nest;
     if (tall.rank == 1) {
         *rows = tall.shape[0];
-        *row = tall.x[0];
+        *row = tall.step[0][0];
     }
-    return (struct ct__nest){.rank = 0};
+    return (struct ct__nest){.operands = 2};
 }
 
 enum {
@@ -210,7 +206,7 @@ static ct_status compute(const char *who, const struct plan *plan, ct_tensor *re
         return ct__fill_new(who, result, 0);
     ct_status status = multiply(plan, result);
     if (status)
-        ct__fail(status, who, "matmul found no memory for its work space");
+        ct__fail(status, who, "there is no memory for the copies of operands that matmul works on");
     return status;
 }
 

@@ -3,21 +3,22 @@
 // Before a loop runs, its axes are dropped, sorted and fused (FFTW's tensor compression), so that a
 // dense or a transposed-dense operand is walked by one straight loop.
 
-void ct__nest_add(struct ct__nest *nest, int64_t extent, int64_t x, int64_t y)
+void ct__nest_add(struct ct__nest *nest, int64_t extent, const int64_t *step)
 {
     if (extent == 1)
         return;
     int i = nest->rank++;
     nest->shape[i] = extent;
-    nest->x[i] = x;
-    nest->y[i] = y;
+    for (int k = 0; k < nest->operands; k++)
+        nest->step[k][i] = step[k];
 }
 
 struct ct__nest ct__nest_of(int rank, const int64_t *shape, const int64_t *x, const int64_t *y)
 {
-    struct ct__nest nest = {.rank = 0};
+    struct ct__nest nest;
+    ct__nest_start(&nest, 2);
     for (int i = 0; i < rank; i++)
-        ct__nest_add(&nest, shape[i], x[i], y[i]);
+        ct__nest_add(&nest, shape[i], (int64_t[]){x[i], y[i]});
     return nest;
 }
 
@@ -29,19 +30,26 @@ static int64_t magnitude(int64_t stride)
 // Whether loop i takes shorter steps than loop j, so that it belongs further in.
 static bool is_inner(const struct ct__nest *nest, int i, int j)
 {
-    int64_t xi = magnitude(nest->x[i]), xj = magnitude(nest->x[j]);
-    return xi != xj ? xi < xj : magnitude(nest->y[i]) < magnitude(nest->y[j]);
+    for (int k = 0; k < nest->operands; k++) {
+        int64_t a = magnitude(nest->step[k][i]), b = magnitude(nest->step[k][j]);
+        if (a != b)
+            return a < b;
+    }
+    return false;
+}
+
+static void swap(int64_t *numbers, int i, int j)
+{
+    int64_t number = numbers[i];
+    numbers[i] = numbers[j];
+    numbers[j] = number;
 }
 
 static void swap_loops(struct ct__nest *nest, int i, int j)
 {
-    int64_t extent = nest->shape[i], x = nest->x[i], y = nest->y[i];
-    nest->shape[i] = nest->shape[j];
-    nest->x[i] = nest->x[j];
-    nest->y[i] = nest->y[j];
-    nest->shape[j] = extent;
-    nest->x[j] = x;
-    nest->y[j] = y;
+    swap(nest->shape, i, j);
+    for (int k = 0; k < nest->operands; k++)
+        swap(nest->step[k], i, j);
 }
 
 void ct__nest_sort(struct ct__nest *nest)
@@ -51,40 +59,49 @@ void ct__nest_sort(struct ct__nest *nest)
             swap_loops(nest, j - 1, j);
 }
 
-// Whether a step of an outer loop is the whole way of an inner one.
-static bool continues(int64_t outer, int64_t inner, int64_t extent)
+// Whether for each operand a step of an outer loop is the whole way of an inner one.
+static bool continues(const struct ct__nest *nest, int outer, int inner)
 {
-    int64_t way;
-    return !__builtin_mul_overflow(inner, extent, &way) && way == outer;
+    for (int k = 0; k < nest->operands; k++) {
+        int64_t way;
+        if (__builtin_mul_overflow(nest->step[k][inner], nest->shape[inner], &way) ||
+            way != nest->step[k][outer])
+            return false;
+    }
+    return true;
 }
 
 void ct__nest_fuse(struct ct__nest *nest)
 {
     int last = 0; // of the loops kept so far
     for (int i = 1; i < nest->rank; i++) {
-        if (continues(nest->x[last], nest->x[i], nest->shape[i]) &&
-            continues(nest->y[last], nest->y[i], nest->shape[i])) {
+        if (continues(nest, last, i))
             nest->shape[last] *= nest->shape[i];
-        } else {
-            last++;
-            nest->shape[last] = nest->shape[i];
-        }
-        nest->x[last] = nest->x[i];
-        nest->y[last] = nest->y[i];
+        else
+            nest->shape[++last] = nest->shape[i];
+        for (int k = 0; k < nest->operands; k++)
+            nest->step[k][last] = nest->step[k][i];
     }
     if (nest->rank > 0)
         nest->rank = last + 1;
 }
 
+// Makes `count` steps of one loop.
+static void move(struct ct__walk *walk, const struct ct__nest *nest, int loop, int64_t count)
+{
+    walk->index[loop] += count;
+    for (int k = 0; k < nest->operands; k++)
+        walk->at[k] += count * nest->step[k][loop];
+}
+
 void ct__walk_start(struct ct__walk *walk, const struct ct__nest *nest, int rank, size_t pass)
 {
-    walk->x = walk->y = 0;
+    for (int k = 0; k < nest->operands; k++)
+        walk->at[k] = 0;
     for (int i = rank - 1; i >= 0; i--) {
-        int64_t index = (int64_t)(pass % (size_t)nest->shape[i]);
+        walk->index[i] = 0;
+        move(walk, nest, i, (int64_t)(pass % (size_t)nest->shape[i]));
         pass /= (size_t)nest->shape[i];
-        walk->index[i] = index;
-        walk->x += index * nest->x[i];
-        walk->y += index * nest->y[i];
     }
 }
 
@@ -92,14 +109,10 @@ void ct__walk_next(struct ct__walk *walk, const struct ct__nest *nest, int rank)
 {
     for (int i = rank - 1; i >= 0; i--) {
         if (walk->index[i] + 1 < nest->shape[i]) {
-            walk->index[i]++;
-            walk->x += nest->x[i];
-            walk->y += nest->y[i];
+            move(walk, nest, i, 1);
             return;
         }
-        walk->x -= walk->index[i] * nest->x[i];
-        walk->y -= walk->index[i] * nest->y[i];
-        walk->index[i] = 0;
+        move(walk, nest, i, -walk->index[i]);
     }
 }
 

@@ -238,6 +238,8 @@ static ct_tensor *times(ct_tensor *x, double factor)
     return y;
 }
 
+static const double farthest = 8.6; // deviations from the mean: sqrt(-2 log 2^-53) = 8.57...
+
 // G. E. P. Box and M. E. Muller, "A note on the generation of random normal deviates", Ann. Math.
 // Stat. 29 (1958): sqrt(-2 log u1) cos(2 pi u2), by the library's own log and cos, whose bits are
 // the same everywhere.
@@ -278,11 +280,12 @@ ct_tensor *ct_normal(ct_random *random, const ct_scalar *scalar, int rank, const
     ct_tensor *t = empty_real(who, random, scalar, rank, shape);
     if (!t)
         return NULL;
-    if (!(isfinite(mean) && isfinite(deviation) && deviation >= 0)) {
+    double reach = rounded(scalar, fabs(mean) + farthest * deviation); // NaN where one of them is
+    if (!(isfinite(reach) && deviation >= 0)) {
         ct_free(t);
         return ct__fail_null(CT_EDOMAIN, who,
-                             "there is no normal distribution of mean %g and deviation %g", mean,
-                             deviation);
+                             "there is no normal %s of mean %g and deviation %g", scalar->name,
+                             mean, deviation);
     }
     for (size_t at = 0; at < t->count; at += NORMAL_BLOCK) {
         ct_random here = {random->seed, random->stream, random->position + at};

@@ -53,7 +53,7 @@ static ct_tensor *empty_result(const struct reduction *r, const ct_tensor *t, un
     return ct__empty(r->who, t->scalar, rank, shape);
 }
 
-// The loops that are kept, over the items (x) and the results (y), and those that are reduced.
+// The loops that are kept, over the items and the results, and those that are reduced.
 struct plan {
     struct ct__nest kept;
     struct ct__nest reduced;
@@ -61,7 +61,9 @@ struct plan {
 
 static struct plan make_plan(const ct_tensor *t, unsigned mask)
 {
-    struct plan plan = {.kept = {.rank = 0}, .reduced = {.rank = 0}};
+    struct plan plan;
+    ct__nest_start(&plan.kept, 2);
+    ct__nest_start(&plan.reduced, 1);
     int64_t strides[CT_MAX_RANK], next = 1; // of the dense result
     for (int i = t->rank - 1; i >= 0; i--)
         if (!(mask & 1u << i)) {
@@ -70,9 +72,9 @@ static struct plan make_plan(const ct_tensor *t, unsigned mask)
         }
     for (int i = 0; i < t->rank; i++)
         if (mask & 1u << i)
-            ct__nest_add(&plan.reduced, t->shape[i], t->strides[i], t->strides[i]);
+            ct__nest_add(&plan.reduced, t->shape[i], &t->strides[i]);
         else
-            ct__nest_add(&plan.kept, t->shape[i], t->strides[i], strides[i]);
+            ct__nest_add(&plan.kept, t->shape[i], (int64_t[]){t->strides[i], strides[i]});
     ct__nest_fuse(&plan.reduced); // in row-major order, which is the order of a reduction
     return plan;
 }
@@ -95,8 +97,8 @@ static void run_jobs(void *context, size_t begin, size_t end)
     struct ct__walk walk;
     ct__walk_start(&walk, &jobs->kept, outer, begin);
     for (size_t i = begin; i < end; i++, ct__walk_next(&walk, &jobs->kept, outer)) {
-        job.x = jobs->job.x + walk.x * size;
-        job.y = jobs->job.y + walk.y * size;
+        job.x = jobs->job.x + walk.at[0] * size;
+        job.y = jobs->job.y + walk.at[1] * size;
         scalar->fold[jobs->fold](scalar, &job);
     }
 }
@@ -109,17 +111,17 @@ static void fold_all(const ct_tensor *t, enum ct_fold fold, const struct plan *p
     ct__nest_sort(&jobs.kept);
     ct__nest_fuse(&jobs.kept);
     if (jobs.kept.rank == 0)
-        jobs.kept = (struct ct__nest){.rank = 1, .shape = {1}};
+        jobs.kept = (struct ct__nest){.operands = 2, .rank = 1, .shape = {1}};
     ptrdiff_t size = (ptrdiff_t)t->scalar->size;
     int row = jobs.kept.rank - 1;
     jobs.job = (struct ct_fold_job){
         .n = plan->reduced.rank ? (size_t)plan->reduced.shape[0] : 1,
         .count = (size_t)jobs.kept.shape[row],
         .x = ct__first(t),
-        .x_step = plan->reduced.rank ? plan->reduced.x[0] * size : size,
-        .x_next = jobs.kept.x[row] * size,
+        .x_step = plan->reduced.rank ? plan->reduced.step[0][0] * size : size,
+        .x_next = jobs.kept.step[0][row] * size,
         .y = y,
-        .y_next = jobs.kept.y[row] * size,
+        .y_next = jobs.kept.step[1][row] * size,
     };
     // A single job is spread over threads by the kernel itself.
     ct__parallel_for(ct__nest_passes(&jobs.kept, row),
@@ -140,8 +142,7 @@ static ct_tensor *gathered(const struct reduction *r, const ct_tensor *t, unsign
             }
     ct_tensor *dense = ct__empty(r->who, t->scalar, t->rank, view.shape);
     if (dense)
-        ct__copy_items(t->scalar->size, view.rank, view.shape, ct__first(&view), view.strides,
-                       ct__first(dense), dense->strides);
+        ct__copy_out(&view, ct__first(dense));
     return dense;
 }
 

@@ -87,6 +87,11 @@ bool ct__same_shape(const ct_tensor *a, const ct_tensor *b)
            memcmp(a->shape, b->shape, sizeof *a->shape * (size_t)a->rank) == 0;
 }
 
+bool ct_same_shape(const ct_tensor *a, const ct_tensor *b)
+{
+    return a && b && ct__same_shape(a, b);
+}
+
 void ct__format_index(char *text, size_t size, const ct_tensor *t, size_t item)
 {
     int64_t index[CT_MAX_RANK];
@@ -99,28 +104,24 @@ void ct__format_index(char *text, size_t size, const ct_tensor *t, size_t item)
 
 // --- axes
 
-// False where the axis is out of range.
-static bool find_axis(int rank, int axis, int *result)
-{
-    if (axis < -rank || axis >= rank)
-        return false;
-    *result = axis < 0 ? axis + rank : axis;
-    return true;
-}
-
 ct_status ct__check_axis(const char *who, int rank, int axis, int *result)
 {
-    if (!find_axis(rank, axis, result))
-        return ct__fail(CT_EAXIS, who, "the axis %d is out of range for a tensor of rank %d", axis,
-                        rank);
-    return CT_OK;
+    if (axis >= -rank && axis < rank) {
+        *result = axis < 0 ? axis + rank : axis;
+        return CT_OK;
+    }
+    return !who ? CT_EAXIS
+                : ct__fail(CT_EAXIS, who, "the axis %d is out of range for a tensor of rank %d",
+                           axis, rank);
 }
 
 ct_status ct__check_axes(const char *who, int rank, int n, const int *axes, unsigned *mask)
 {
     if (n < 0 || (n > 0 && !axes))
-        return ct__fail(CT_EINVAL, who,
-                        n < 0 ? "the number of axes %d is negative" : "the %d axes are NULL", n);
+        return !who ? CT_EINVAL
+                    : ct__fail(CT_EINVAL, who,
+                               n < 0 ? "the number of axes %d is negative" : "the %d axes are NULL",
+                               n);
     unsigned found = 0;
     if (n == 1 && axes[0] == CT_ALL) {
         *mask = (1u << rank) - 1;
@@ -132,7 +133,7 @@ ct_status ct__check_axes(const char *who, int rank, int n, const int *axes, unsi
         if (status)
             return status;
         if (found & 1u << axis)
-            return ct__fail(CT_EAXIS, who, "the axis %d is given twice", axis);
+            return who ? ct__fail(CT_EAXIS, who, "the axis %d is given twice", axis) : CT_EAXIS;
         found |= 1u << axis;
     }
     *mask = found;
@@ -141,27 +142,28 @@ ct_status ct__check_axes(const char *who, int rank, int n, const int *axes, unsi
 
 bool ct_can_reduce(const ct_tensor *t, int n, const int *axes)
 {
-    if (!t || n < 0 || (n > 0 && !axes))
+    unsigned mask;
+    if (!t || ct__check_axes(NULL, t->rank, n, axes, &mask))
         return false;
-    if (n == 1 && axes[0] == CT_ALL)
-        return axis_below(1, t->rank, t->shape) < 0;
-    unsigned found = 0;
-    for (int i = 0; i < n; i++) {
-        int axis;
-        if (!find_axis(t->rank, axes[i], &axis) || found & 1u << axis || t->shape[axis] == 0)
+    for (int i = 0; i < t->rank; i++)
+        if (mask & 1u << i && t->shape[i] == 0)
             return false;
-        found |= 1u << axis;
-    }
     return true;
 }
 
 // --- broadcasting
 
-// The extent of axis i of a result of a higher rank: missing leading axes count as 1.
-static int64_t extent_at(int result_rank, int rank, const int64_t *shape, int i)
+int64_t ct__extent_at(int result_rank, int axis, int rank, const int64_t *shape)
 {
-    int own = i - (result_rank - rank);
+    int own = axis - (result_rank - rank);
     return own < 0 ? 1 : shape[own];
+}
+
+int64_t ct__stride_at(int result_rank, int axis, int rank, const int64_t *shape,
+                      const int64_t *strides)
+{
+    int own = axis - (result_rank - rank);
+    return own < 0 || shape[own] == 1 ? 0 : strides[own];
 }
 
 int ct__broadcast_fault(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int *rank,
@@ -170,7 +172,7 @@ int ct__broadcast_fault(int rank_a, const int64_t *a, int rank_b, const int64_t 
     int64_t result[CT_MAX_RANK];
     int n = rank_a > rank_b ? rank_a : rank_b;
     for (int i = n - 1; i >= 0; i--) {
-        int64_t p = extent_at(n, rank_a, a, i), q = extent_at(n, rank_b, b, i);
+        int64_t p = ct__extent_at(n, i, rank_a, a), q = ct__extent_at(n, i, rank_b, b);
         if (p != q && p != 1 && q != 1)
             return i;
         result[i] = p == 1 ? q : p;
@@ -193,8 +195,8 @@ ct_status ct__broadcast(const char *who, int rank_a, const int64_t *a, int rank_
     return ct__fail(CT_ESHAPE, who,
                     "shapes %s and %s do not broadcast: the extents %" PRId64 " and %" PRId64
                     " of axis %d differ and neither is 1",
-                    text_a, text_b, extent_at(n, rank_a, a, axis), extent_at(n, rank_b, b, axis),
-                    axis);
+                    text_a, text_b, ct__extent_at(n, axis, rank_a, a),
+                    ct__extent_at(n, axis, rank_b, b), axis);
 }
 
 static bool is_shape(int rank, const int64_t *shape)

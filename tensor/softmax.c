@@ -70,14 +70,18 @@ static ct_tensor *dropped(ct_tensor *x, int axis) {
     return y;
 }
 
-/* An axis that exists, and items to speak of; `empty` says that the result is trivial. */
-static bool check(const char *who, const ct_tensor *t, int *axis, bool *empty) {
+/* An axis that exists, and a type with an exponential; `empty` says that the result is trivial. */
+static bool check(const char *who, enum ct_op op, const ct_tensor *t, int *axis, bool *empty) {
     if (!t) {
         ct__fail_null_operand(who);
         return false;
     }
     if (*axis == CT_ALL && t->rank == 1) *axis = 0;
     if (ct__check_axis(who, t->rank, *axis, axis) != CT_OK) return false;
+    if (!t->scalar->loop || !t->scalar->loop(t->scalar, CT_OP_exp)) {
+        ct__fail(CT_EDTYPE, who, "%s has no %s", t->scalar->name, ct_op_name(op));
+        return false;
+    }
     *empty = t->count == 0;
     return true;
 }
@@ -90,7 +94,7 @@ static ct_tensor *empty_rows(const ct_tensor *t, int axis) {
 
 ct_tensor *ct_logsumexp(const ct_tensor *t, int axis, bool keepdims) {
     bool empty;
-    if (!check("ct_logsumexp", t, &axis, &empty)) return NULL;
+    if (!check("ct_logsumexp", CT_OP_logsumexp, t, &axis, &empty)) return NULL;
     ct_tensor *out;
     if (empty)
         out = empty_rows(t, axis);
@@ -104,10 +108,10 @@ ct_tensor *ct_logsumexp(const ct_tensor *t, int axis, bool keepdims) {
 
 ct_tensor *ct_softmax(const ct_tensor *t, int axis) {
     bool empty;
-    if (!check("ct_softmax", t, &axis, &empty)) return NULL;
+    if (!check("ct_softmax", CT_OP_softmax, t, &axis, &empty)) return NULL;
     if (empty) return ct_copy(t);
-    ct_tensor *m = ct_max(t, axis, true);
-    ct_tensor *e = eat1(CT_OP_exp, m ? ct_sub(t, m) : NULL);
+    ct_tensor *m = ct_max(t, axis, true); /* -infinity stays: such a row is NaN */
+    ct_tensor *e = eat1(CT_OP_exp, row_gap(t, m));
     ct_tensor *s = e ? ct_sum(e, axis, true) : NULL;
     ct_free(m);
     return eat2(CT_OP_div, e, s);
@@ -115,7 +119,7 @@ ct_tensor *ct_softmax(const ct_tensor *t, int axis) {
 
 ct_tensor *ct_log_softmax(const ct_tensor *t, int axis) {
     bool empty;
-    if (!check("ct_log_softmax", t, &axis, &empty)) return NULL;
+    if (!check("ct_log_softmax", CT_OP_log_softmax, t, &axis, &empty)) return NULL;
     if (empty) return ct_copy(t);
     ct_tensor *m = row_max(t, axis), *gap = row_gap(t, m);
     ct_free(m);

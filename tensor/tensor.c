@@ -521,11 +521,8 @@ static struct ct__storage *detached(const char *who, const ct_tensor *t, bool ke
         fail_memory(who, t->scalar, t->rank, t->shape);
         return NULL;
     }
-    int64_t dense[CT_MAX_RANK];
-    ct__dense_strides(t->rank, t->shape, dense);
     if (keep)
-        ct__copy_items(t->scalar->size, t->rank, t->shape, ct__first(t), t->strides, s->data,
-                       dense);
+        ct__copy_out(t, s->data);
     return s;
 }
 
@@ -534,6 +531,18 @@ static void adopt(ct_tensor *t, struct ct__storage *s)
     struct ct__storage *old = t->storage;
     set_dense(t, s);
     drop_share(old);
+}
+
+// Ends a write into s: where it is not t's own, t takes it over, or it goes if the value did not
+// fit.
+static ct_status settle(const char *who, ct_tensor *t, struct ct__storage *s, double value,
+                        bool fits)
+{
+    if (s != t->storage && fits)
+        adopt(t, s);
+    else if (s != t->storage)
+        drop_share(s);
+    return fits ? CT_OK : ct__fail_value(who, t, value);
 }
 
 void *ct_data_for_write(ct_tensor *t)
@@ -565,11 +574,7 @@ ct_status ct_set(ct_tensor *t, int rank, const int64_t *index, double value)
     int64_t item = (in_place ? t->offset : 0) + distance;
     bool fits =
         t->scalar->from_double(t->scalar, s->data + item * (ptrdiff_t)t->scalar->size, value);
-    if (fits && !in_place)
-        adopt(t, s);
-    else if (!in_place)
-        drop_share(s);
-    return fits ? CT_OK : ct__fail_value(__func__, t, value);
+    return settle(__func__, t, s, value, fits);
 }
 
 ct_status ct_fill(ct_tensor *t, double value)
@@ -581,10 +586,5 @@ ct_status ct_fill(ct_tensor *t, double value)
     if (!s)
         return CT_ENOMEM;
     char *first = in_place ? ct__first(t) : s->data;
-    bool fits = fill(t->scalar, first, t->count, value);
-    if (fits && !in_place)
-        adopt(t, s);
-    else if (!in_place)
-        drop_share(s);
-    return fits ? CT_OK : ct__fail_value(__func__, t, value);
+    return settle(__func__, t, s, value, fill(t->scalar, first, t->count, value));
 }

@@ -31,14 +31,16 @@ struct ct_tensor {
     int64_t strides[CT_MAX_RANK]; /* in items */
 };
 
-/* --- shape.c: all fail through ct__fail in the name of `who` and touch nothing on failure --- */
+/* --- shape.c: all fail through ct__fail in the name of `who` and touch nothing on failure. Where
+   `who` may be NULL, no error is set then: the status alone tells. --- */
 
 /* Validates rank and extents and computes the number of items; item bytes must fit ptrdiff_t. */
 ct_status ct__check_shape(const char *who, const ct_scalar *scalar, int rank, const int64_t *shape,
                           size_t *count);
-/* 0 <= *axis < rank, from an axis which may count from the end. */
+/* 0 <= *axis < rank, from an axis which may count from the end. `who` may be NULL. */
 ct_status ct__check_axis(const char *who, int rank, int axis, int *result);
-/* Bits of the reduced axes; n may be 1 with axes[0] == CT_ALL; a repeated axis is an error. */
+/* Bits of the reduced axes; n may be 1 with axes[0] == CT_ALL; a repeated axis is an error. `who`
+   may be NULL. */
 ct_status ct__check_axes(const char *who, int rank, int n, const int *axes, unsigned *mask);
 /* Broadcast shape of two shapes, or CT_ESHAPE with the design's text. */
 ct_status ct__broadcast(const char *who, int rank_a, const int64_t *a, int rank_b, const int64_t *b,
@@ -46,7 +48,13 @@ ct_status ct__broadcast(const char *who, int rank_a, const int64_t *a, int rank_
 /* The same without an error: the axis of the result that does not fit, or -1 when all do. */
 int ct__broadcast_fault(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int *rank,
                         int64_t shape[CT_MAX_RANK]);
-/* The shape that a reshape means, its -1 filled in. No error is set where `who` is NULL. */
+/* An operand's extent along an axis of a result of at least its rank: missing leading axes count
+   as 1. */
+int64_t ct__extent_at(int result_rank, int axis, int rank, const int64_t *shape);
+/* Its stride there: 0 where it is missing or has extent 1, and so is repeated. */
+int64_t ct__stride_at(int result_rank, int axis, int rank, const int64_t *shape,
+                      const int64_t *strides);
+/* The shape that a reshape means, its -1 filled in. `who` may be NULL. */
 ct_status ct__resolve_shape(const char *who, const ct_tensor *t, int rank, const int64_t *shape,
                             int64_t resolved[CT_MAX_RANK]);
 /* The number of items, false where they or their bytes are too many. Extents are >= 0. */
@@ -59,24 +67,36 @@ void ct__format_index(char *text, size_t size, const ct_tensor *t, size_t item);
 
 /* --- nest.c --- */
 
-/* A nest of loops over two strided operands, outermost first. Strides are in items; axes of extent
-   1 are left out. The operands have items: an extent of 0 has no nest. */
+enum { CT__MAX_OPERANDS = 4 }; /* three arguments and the result */
+
+/* A nest of loops over strided operands, outermost first. Steps are in items, or in bytes where it
+   is made of such; axes of extent 1 are left out. The operands have items: an extent of 0 has no
+   nest. */
 struct ct__nest {
+    int operands;
     int rank;
     int64_t shape[CT_MAX_RANK];
-    int64_t x[CT_MAX_RANK], y[CT_MAX_RANK];
+    int64_t step[CT__MAX_OPERANDS][CT_MAX_RANK];
 };
 
+/* Without loops yet. What lies beyond the operands and the rank is never set: most nests are
+   small. */
+static inline void ct__nest_start(struct ct__nest *nest, int operands) {
+    nest->operands = operands;
+    nest->rank = 0;
+}
+/* Of two operands. */
 struct ct__nest ct__nest_of(int rank, const int64_t *shape, const int64_t *x, const int64_t *y);
-void ct__nest_add(struct ct__nest *nest, int64_t extent, int64_t x, int64_t y);
-/* Makes the innermost loop the one with the shortest steps in x, then in y. */
+/* Adds an innermost loop, with a step for each operand. */
+void ct__nest_add(struct ct__nest *nest, int64_t extent, const int64_t *step);
+/* Makes the innermost loop the one with the shortest steps in the first operand, then the next. */
 void ct__nest_sort(struct ct__nest *nest);
-/* Merges neighbouring loops that walk both operands with one step each. */
+/* Merges neighbouring loops that walk every operand with one step. */
 void ct__nest_fuse(struct ct__nest *nest);
-/* Where a walk over the outer `rank` loops stands: distances in items from index 0. */
+/* Where a walk over the outer `rank` loops stands: distances of the operands from index 0. */
 struct ct__walk {
     int64_t index[CT_MAX_RANK];
-    int64_t x, y;
+    int64_t at[CT__MAX_OPERANDS];
 };
 
 /* Pass number `pass`, row-major, of the outer `rank` loops. */
@@ -110,6 +130,8 @@ bool ct__is_writable(const ct_tensor *t);
 /* Copies items between equal shapes with any strides (in items); the regions do not overlap. */
 void ct__copy_items(size_t item_size, int rank, const int64_t *shape, const char *from,
                     const int64_t *from_strides, char *to, const int64_t *to_strides);
+/* Copies the items of t into dense row-major memory. */
+void ct__copy_out(const ct_tensor *t, char *to);
 
 /* --- elementwise.c --- */
 

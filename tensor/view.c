@@ -262,10 +262,8 @@ ct_tensor *ct_broadcast_to(const ct_tensor *t, int rank, const int64_t *shape)
         return NULL;
     view->rank = rank;
     for (int i = 0; i < rank; i++) {
-        int own = i - (rank - t->rank);
-        bool repeats = own < 0 || t->shape[own] != shape[i];
         view->shape[i] = shape[i];
-        view->strides[i] = repeats ? 0 : t->strides[own];
+        view->strides[i] = ct__stride_at(rank, i, t->rank, t->shape, t->strides);
     }
     return finished(view);
 }
@@ -284,14 +282,14 @@ static bool find_strides(const ct_tensor *t, int rank, const int64_t *shape, int
     ct__nest_fuse(&old);
     int from = old.rank - 1;
     int64_t left = from >= 0 ? old.shape[from] : 1; // of the run, not yet covered
-    int64_t step = from >= 0 ? old.x[from] : 0;
+    int64_t step = from >= 0 ? old.step[0][from] : 0;
     for (int i = rank - 1; i >= 0; i--) {
         strides[i] = 0;
         if (shape[i] == 1)
             continue;
         if (left == 1) {
             left = old.shape[--from];
-            step = old.x[from];
+            step = old.step[0][from];
         }
         if (left % shape[i] != 0)
             return false;
@@ -313,12 +311,8 @@ bool ct_can_view_as(const ct_tensor *t, int rank, const int64_t *shape)
 static ct_tensor *reshaped_copy(const char *who, const ct_tensor *t, int rank, const int64_t *shape)
 {
     ct_tensor *result = ct__empty(who, t->scalar, rank, shape);
-    if (!result)
-        return NULL;
-    int64_t dense[CT_MAX_RANK]; // of t's own shape: the same items in the same order
-    ct__dense_strides(t->rank, t->shape, dense);
-    ct__copy_items(t->scalar->size, t->rank, t->shape, ct__first(t), t->strides, ct__first(result),
-                   dense);
+    if (result)
+        ct__copy_out(t, ct__first(result)); // the same items in the same order
     return result;
 }
 

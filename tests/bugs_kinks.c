@@ -229,6 +229,17 @@ START_TEST(B033_softmax_of_large_numbers)
 }
 END_TEST
 
+START_TEST(B033_softmax_with_plus_infinity)
+{
+    ct_tensor *row = T1(1, INF, 2), *none = ct_zeros(CT_BOOL, 1, (int64_t[]){0});
+    EXPECT("softmax", ct_softmax(row, 0), 0, 0, 1, 0);
+    ck_assert_ptr_null(ct_softmax(none, 0));
+    ck_assert_int_eq(ct_error()->code, CT_EDTYPE);
+    ct_free(row);
+    ct_free(none);
+}
+END_TEST
+
 START_TEST(B034_softmax_with_minus_infinity)
 {
     ct_tensor *rows = T2(3, 3, 0, 0, 0, -INF, -INF, -INF, -INF, 0, 1);
@@ -338,6 +349,7 @@ void add_kinks(Suite *suite)
     tcase_add_test(tc, B030_logsumexp_of_nothing);
     tcase_add_test(tc, B031_logsumexp_with_infinities);
     tcase_add_test(tc, B033_softmax_of_large_numbers);
+    tcase_add_test(tc, B033_softmax_with_plus_infinity);
     tcase_add_test(tc, B034_softmax_with_minus_infinity);
     tcase_add_test(tc, B034_gradients_of_other_rows_stay_clean);
     tcase_add_test(tc, B037_cross_entropy_over_a_huge_gap);

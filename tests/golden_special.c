@@ -213,6 +213,8 @@ static const struct difference {
     {"logsumexp all -inf", PART_GRADIENT_0, {0, 0}, "gradient 0 where all are -infinity"},
     {"logsumexp +inf", PART_GRADIENT_0, {1, 0}, "the limit"},
     {"logsumexp two +inf", PART_GRADIENT_0, {1, 1}, "each of them is all of the result"},
+    {"softmax +inf", PART_VALUE, {1, 0}, "the limit"},
+    {"softmax +inf", PART_GRADIENT_0, {0, 0}, "the limit"},
     {"log_softmax all -inf", PART_GRADIENT_0, {0, 0}, "gradient 0 where all are -infinity"},
     {"where(x>0,log x,0) x=0", PART_GRADIENT_0, {0, 1}, "what is not chosen gets nothing"},
     {"where sqrt trap", PART_GRADIENT_0, {1, 1, 0.25}, "what is not chosen gets nothing"},

@@ -1,5 +1,6 @@
 /* The numeric contract: a digest of every op's results and gradients over fixed inputs, the same
-   for every instruction set and number of threads as in tests/golden/digests.txt.
+   for every instruction set and number of threads as in tests/golden/digests.txt; and a digest of
+   the listing of the tape up to second order, which must not depend on the compiler either.
    CT_GOLDEN_WRITE=1 rewrites that file, from the scalar kernels and one thread. */
 #include <check.h>
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "autodiff/ct_dot.h"
 #include "autodiff/tape_impl.h"
 #include "case_tools.h"
 #include "ct_test.h"
@@ -108,6 +110,34 @@ static void add_gradients(struct lines *lines, enum ct_op op, const ct_scalar *s
     }
 }
 
+static bool hash_text(void *context, const char *text, size_t length)
+{
+    ct_sha256_update(context, text, length);
+    return true;
+}
+
+/* The order of nodes decides bits: the listing of the tape with second-order gradients on it. */
+static void add_listing(struct lines *lines, enum ct_op op, const ct_scalar *scalar,
+                        const char *of, int n, ct_var x[], ct_var y)
+{
+    char digest[CT_SHA256_TEXT_BYTES], part[48];
+    struct ct_sha256 hash;
+    for (int i = 0; i < n; i++) {
+        ct_var dx, ddx[3];
+        if (ct_dtype(ct_value(x[i])) != scalar || ct_dtype(ct_value(y)) != scalar)
+            continue;
+        ck_assert_int_eq(ct_grad(y, ct_var_null(), 1, &x[i], &dx), CT_OK);
+        for (int k = 0; k < n; k++)
+            if (ct_dtype(ct_value(x[k])) == scalar)
+                ck_assert_int_eq(ct_grad(dx, ct_var_null(), 1, &x[k], &ddx[k]), CT_OK);
+    }
+    ct_sha256_init(&hash);
+    ck_assert_int_eq(ct_tape_text(y.tape, hash_text, &hash), CT_OK);
+    ct_sha256_final(&hash, digest);
+    snprintf(part, sizeof part, "%.20s-tape", of);
+    add_line(lines, ct_op_name(op), scalar->name, part, digest);
+}
+
 static ct_var input(ct_tape *tape, const ct_tensor *t)
 {
     return ct_dtype(t)->traits & CT_DIFFERENTIABLE ? ct_leaf(tape, t, NULL)
@@ -129,6 +159,8 @@ static void add_elementwise(struct lines *lines, enum ct_op op, const ct_scalar 
                ct_copy(ct_value(y)));
     if (inside && !op_gives_mask(op))
         add_gradients(lines, op, scalar, "value", arity, x, y);
+    if (inside && scalar == CT_F64)
+        add_listing(lines, op, scalar, "value", arity, x, y);
     ct_tape_free(tape);
     for (int i = 0; i < arity; i++)
         ct_free(in[i]);
@@ -171,6 +203,8 @@ static void add_sample(struct lines *lines, enum ct_op op, const ct_scalar *scal
     snprintf(part, sizeof part, "sample%d", k);
     add_tensor(lines, ct_op_name(op), scalar->name, part, ct_copy(ct_value(y)));
     add_gradients(lines, op, scalar, part, sample->inputs, x, y);
+    if (scalar == CT_F64)
+        add_listing(lines, op, scalar, part, sample->inputs, x, y);
     ct_tape_free(tape);
 }
 

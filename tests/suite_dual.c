@@ -4,7 +4,8 @@
 #include "autodiff/ct_var_ops.h"
 #include "case_tools.h"
 #include "ct_test.h"
-#include "dual/ct_dual.h"
+#include "autodiff/tape_impl.h"
+#include "dual/dual_impl.h"
 #include "op_oracle.h"
 #include "tensor/ct_alloc.h"
 #include "tensor/ct_ops.h"
@@ -153,6 +154,50 @@ START_TEST(rows_on_duals_of_both_types) {
 }
 END_TEST
 
+/* A loop's result may be one of its operands. */
+START_TEST(rows_in_place) {
+    enum ct_op op = (enum ct_op)_i;
+    const struct op_oracle *oracle = op_oracle(op);
+    if (!oracle || ct_op_kind_of(op) != CT_KIND_MAP) return;
+    struct draw draw = {(uint64_t)_i + 70};
+    int arity = ct_op_arity(op);
+    for (int target = 0; target < arity; target++) {
+        ct_tensor *in[3];
+        for (int i = 0; i < arity; i++) in[i] = dual_operand(&draw, oracle, i, CT_F64);
+        ct_tensor *y = ct_apply(op, arity, (const ct_tensor *const *)in);
+        char *ptr[4];
+        ptrdiff_t step[4];
+        for (int i = 0; i < arity; i++) ptr[i] = ct_data_for_write(in[i]);
+        ptr[arity] = ptr[target];
+        for (int i = 0; i <= arity; i++) step[i] = (ptrdiff_t)CT_DUAL64->size;
+        CT_DUAL64->loop(CT_DUAL64, op)(CT_DUAL64, ct_count(y), ptr, step);
+        ck_assert_msg(same_bits(in[target], y), "%s onto operand %d", ct_op_name(op), target);
+        for (int i = 0; i < arity; i++) ct_free(in[i]);
+        ct_free(y);
+    }
+}
+END_TEST
+
+/* How many words a formula has: an opening bracket each. */
+static int words(const char *formula) {
+    int count = 0;
+    for (; formula && *formula; formula++) count += *formula == '(';
+    return count;
+}
+
+START_TEST(rows_fit_the_room_of_both_kinds_of_pulls) {
+    enum ct_op op = (enum ct_op)_i;
+    int all = 0, arity = ct_op_arity(op);
+    for (int i = 0; i < arity; i++) {
+        int pull = words(ct_op_pull_text(op, i));
+        ck_assert_msg(pull + 5 <= CT__TERMS, "%s needs %d terms", ct_op_name(op), pull + 5);
+        all += pull;
+    }
+    ck_assert_msg(all + arity + 1 <= CT__DUAL_SLOTS, "%s needs %d blocks", ct_op_name(op),
+                  all + arity + 1);
+}
+END_TEST
+
 /* --- reductions and products --- */
 
 START_TEST(sums_are_componentwise) {
@@ -206,6 +251,8 @@ Suite *suite_dual(void) {
     tcase_add_test(tc, misuse_is_an_error);
     tcase_add_test(tc, perturbations_are_not_confused);
     tcase_add_loop_test(tc, rows_on_duals_of_both_types, 0, CT_OP_COUNT);
+    tcase_add_loop_test(tc, rows_in_place, 0, CT_OP_COUNT);
+    tcase_add_loop_test(tc, rows_fit_the_room_of_both_kinds_of_pulls, 0, CT_OP_COUNT);
     tcase_add_test(tc, sums_are_componentwise);
     tcase_add_test(tc, extremes_share_the_tangent_among_ties);
     tcase_add_test(tc, a_product_is_three_products);

@@ -271,7 +271,8 @@ END_TEST
 
 /* Rows and columns of a matrix: contiguous, spread out, backwards. _i: type, then count - 1. */
 START_TEST(many_reductions) {
-    static const size_t sizes[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 1023, 1025, 2049, 3500};
+    static const size_t sizes[] = {1,  2,  7,  8,   9,    15,   16,   17,
+                                   31, 33, 64, 100, 1023, 1025, 2049, 3500};
     int type = _i % TYPE_COUNT;
     size_t count = (size_t)(_i / TYPE_COUNT) + 1;
     count = count <= 40 ? count : count == 41 ? 127 : count == 42 ? 128 : 300;
@@ -330,7 +331,8 @@ START_TEST(special_values) {
                 put(type, span + (sizes[s] + at) * size, specials[v / 4]);
                 enum ct_fold op = (enum ct_fold)((at + v) % CT_FOLD_COUNT);
                 check_fold(type, op, sizes[s], 1, 1, 0, span, sizes[s]);
-                check_fold(type, (enum ct_fold)(v % 2), sizes[s], 3, 1, (ptrdiff_t)sizes[s], span, 0);
+                check_fold(type, (enum ct_fold)(v % 2), sizes[s], 3, 1, (ptrdiff_t)sizes[s], span,
+                           0);
                 check_fold(type, CT_FOLD_MIN, sizes[s], 3, 3, 1, span, 0);
             }
         }
@@ -558,7 +560,8 @@ END_TEST
 
 /* Packed, in pieces, thin: what threads share. _i: type, then case. */
 static const struct { size_t m, k, n; } large[] = {
-    {150, 300, 130}, {97, 513, 200}, {300, 257, 64},  {1, 512, 5000}, {2, 400, 3000}, {5000, 512, 1},
+    {150, 300, 130}, {97, 513, 200}, {300, 257, 64},  {1, 512, 5000}, {2, 400, 3000},
+    {5000, 512, 1},
     {5000, 70, 10},  {3, 700, 2000}, {3100, 20, 40},  {40, 20, 3100}, {1, 5000, 1},   {70, 70, 70},
 };
 
@@ -638,7 +641,8 @@ START_TEST(product_without_memory) {
     enum { N = 160 };
     int type = _i % TYPE_COUNT;
     double *x = random_values(type, N * N);
-    struct matrix a = lay_out(type, ROW_MAJOR, x, N, N, 0), c = lay_out(type, ROW_MAJOR, x, N, N, 0);
+    struct matrix a = lay_out(type, ROW_MAJOR, x, N, N, 0);
+    struct matrix c = lay_out(type, ROW_MAJOR, x, N, N, 0);
     struct ct_matmul_job job = {
         .m = N, .n = N, .k = N, .a = a.origin, .a_row = a.row, .a_col = a.col,
         .b = a.origin, .b_row = a.row, .b_col = a.col,

@@ -204,6 +204,7 @@ START_TEST(an_unknown_activation_is_an_error)
     expect_error(CT_EINVAL, "there is no activation 99");
     ct_var_neg(y);
     ck_assert_int_eq(ct_tape_status(tape), CT_EINVAL);
+    ck_assert_str_eq(ct_tape_message(tape), "ct_activate: there is no activation 99");
     ct_tape_free(tape);
 }
 END_TEST
@@ -347,6 +348,20 @@ START_TEST(a_bad_network_is_null)
 }
 END_TEST
 
+START_TEST(a_wrong_number_of_parameters_sticks_to_the_tape)
+{
+    ct_mlp *mlp = network(CT_F64, CT_RELU, 1);
+    ct_tape *tape = ct_tape_new();
+    ct_var x = ct_constant_of(tape, CT_F64, 1), y = ct_mlp_apply_to(mlp, x, 3, &x);
+    ct_var_neg(y);
+    ck_assert(ct_var_is_null(y) && ct_tape_status(tape) == CT_EINVAL);
+    ck_assert_str_eq(ct_tape_message(tape),
+                     "ct_mlp_apply_to: this network has 4 parameters and 3 were given");
+    ct_tape_free(tape);
+    ct_mlp_free(mlp);
+}
+END_TEST
+
 START_TEST(a_network_says_where_rows_do_not_fit)
 {
     ct_mlp *mlp = network(CT_F64, CT_RELU, 1);
@@ -359,6 +374,7 @@ START_TEST(a_network_says_where_rows_do_not_fit)
     ck_assert_ptr_nonnull(strstr(ct_tape_message(tape), "3 against 4"));
     ck_assert(ct_var_is_null(ct_mlp_apply_to(mlp, x, 3, &x)));
     expect_error(CT_EINVAL, "this network has 4 parameters and 3 were given");
+    ck_assert_ptr_nonnull(strstr(ct_tape_message(tape), "3 against 4")); // the first error stays
     ct_free(rows);
     ct_tape_free(tape);
     ct_mlp_free(mlp);
@@ -454,6 +470,7 @@ static void add_networks(Suite *s)
     tcase_add_loop_test(tc, layers_begin_as_their_activation_asks, 0, 2);
     tcase_add_test(tc, a_network_is_its_layers);
     tcase_add_loop_test(tc, a_bad_network_is_null, 0, COUNT(bad_networks));
+    tcase_add_test(tc, a_wrong_number_of_parameters_sticks_to_the_tape);
     tcase_add_test(tc, a_network_says_where_rows_do_not_fit);
     suite_add_tcase(s, tc);
 

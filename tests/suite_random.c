@@ -397,6 +397,21 @@ START_TEST(no_interval_of_f32_is_lost_in_rounding)
 }
 END_TEST
 
+START_TEST(no_normal_is_infinite)
+{
+    ct_random r = ct_random_of(1, 1);
+    ck_assert_ptr_null(ct_normal(&r, CT_F32, 0, NULL, 0, 1e39));
+    expect_error(CT_EDOMAIN, "no normal f32 of mean 0 and deviation 1e+39");
+    ck_assert_ptr_null(ct_normal(&r, CT_F32, 0, NULL, -1e39, 0));
+    expect_error(CT_EDOMAIN, "no normal f32");
+    ck_assert_ptr_null(ct_normal(&r, CT_F32, 0, NULL, 0, 1e38));
+    expect_error(CT_EDOMAIN, "no normal f32");
+    ck_assert_ptr_null(ct_normal(&r, CT_F64, 0, NULL, 1e308, 1e308));
+    expect_error(CT_EDOMAIN, "no normal f64");
+    ck_assert(r.position == 0);
+}
+END_TEST
+
 // After each test: nothing that the library gave out is left.
 static void no_block_is_left(void)
 {
@@ -443,6 +458,7 @@ Suite *suite_random(void)
     tcase_add_loop_test(tc, errors_say_what_is_wrong_and_draw_nothing, 0, COUNT(errors));
     tcase_add_test(tc, null_is_an_error);
     tcase_add_test(tc, no_interval_of_f32_is_lost_in_rounding);
+    tcase_add_test(tc, no_normal_is_infinite);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -214,6 +214,77 @@ START_TEST(names_given_late_to_early_nodes_go_with_the_rewind) {
 }
 END_TEST
 
+START_TEST(every_verb_says_that_leaves_were_released) {
+    ct_tensor *w = T2(2, 2, 1, 2, 3, 4);
+    for (int verb = 0; verb < 8; verb++) {
+        ct_error_clear();
+        ct_mark mark = ct_tape_mark(tape);
+        ct_var x = ct_leaf(tape, w, "w"), y = ct_var_null();
+        ct_get(w, 1, (int64_t[]){2}, NULL); /* an older error, which must not show */
+        ct_tape_release(tape, 1, &x);
+        switch (verb) {
+        case 0: y = ct_var_slice(x, 0, 0, 1, 1); break;
+        case 1: y = ct_var_select(x, 0, 0); break;
+        case 2: y = ct_var_expand_dims(x, 0); break;
+        case 3: y = ct_var_squeeze(x, CT_ALL); break;
+        case 4: y = ct_var_mean(x, 0, false); break;
+        case 5: y = ct_var_matmul(x, x); break;
+        case 6: y = ct_var_flip(x, 0); break;
+        case 7: y = ct_var_log_softmax(x, 0); break;
+        }
+        ck_assert(ct_var_is_null(y));
+        expect_sticky(CT_ESTALE, "rewind");
+        ct_tape_rewind(tape, mark);
+    }
+    ct_free(w);
+    ct_error_clear();
+}
+END_TEST
+
+START_TEST(errors_of_views_name_node_operands_and_function) {
+    ct_var x = leaf(T2(2, 3, 1, 2, 3, 4, 5, 6));
+    ct_mark mark = ct_tape_mark(tape);
+    ct_var_slice(x, 5, 0, 1, 1);
+    expect_sticky(CT_EAXIS, "node 1, sliced(f64[2, 3]): the axis 5 is out of range");
+    ck_assert_str_eq(ct_error()->function, "ct_var_slice");
+    ct_tape_rewind(tape, mark);
+    ct_var_mean(x, -3, false);
+    expect_sticky(CT_EAXIS, "node 1, summed(f64[2, 3]): the axis -3 is out of range");
+    ct_tape_rewind(tape, mark);
+    ct_var_squeeze(x, 0);
+    expect_sticky(CT_ESHAPE, "node 1, reshaped(f64[2, 3]): ");
+    ct_tape_rewind(tape, mark);
+    ct_error_clear();
+}
+END_TEST
+
+START_TEST(null_arrays_and_tapes_are_errors) {
+    ct_var x = leaf(T1(1, 2)), dx;
+    ct_mark mark = ct_tape_mark(tape);
+    ct_var_permute(x, 1, NULL);
+    expect_sticky(CT_EINVAL, "NULL");
+    ct_tape_rewind(tape, mark);
+    ct_var_sum_axes(x, 1, NULL, false);
+    expect_sticky(CT_EINVAL, "NULL");
+    ct_tape_rewind(tape, mark);
+    ct_var_reshape(x, 1, NULL);
+    expect_sticky(CT_EINVAL, "NULL");
+    ct_tape_rewind(tape, mark);
+    ct_error_clear();
+    ck_assert_int_eq(ct_grad(x, ct_var_null(), 1, NULL, &dx), CT_EINVAL);
+    ck_assert_int_eq(ct_grad(x, ct_var_null(), 1, &x, NULL), CT_EINVAL);
+    ck_assert_int_eq(ct_tape_release(tape, 1, NULL), CT_EINVAL);
+    ck_assert_int_eq(ct_tape_status(tape), CT_OK);
+    ct_error_clear();
+    ct_constant_of(NULL, CT_F64, 1);
+    ck_assert_int_eq(ct_error()->code, CT_EINVAL);
+    ct_error_clear();
+    ct_scope_begin(NULL, "a");
+    ck_assert_int_eq(ct_error()->code, CT_EINVAL);
+    ct_error_clear();
+}
+END_TEST
+
 START_TEST(scopes_must_balance) {
     ct_scope_begin(tape, "a");
     ct_scope_end(tape);
@@ -281,6 +352,9 @@ Suite *suite_tape(void) {
     tcase_add_test(tc, release_lets_a_parameter_be_written_in_place);
     tcase_add_test(tc, a_steady_loop_allocates_nothing);
     tcase_add_test(tc, names_given_late_to_early_nodes_go_with_the_rewind);
+    tcase_add_test(tc, every_verb_says_that_leaves_were_released);
+    tcase_add_test(tc, errors_of_views_name_node_operands_and_function);
+    tcase_add_test(tc, null_arrays_and_tapes_are_errors);
     tcase_add_test(tc, scopes_must_balance);
     tcase_add_test(tc, a_million_nodes_deep);
     tcase_add_test(tc, a_wide_fan);

@@ -149,6 +149,14 @@ static double room[64];
        "a shape of [1152921504606846976, 2] of f64 takes more bytes than can be addressed")        \
     XX(none(ct_sum(mask, 0, false)), EDTYPE, "ct_sum", "bool has no sum")                          \
     XX(none(ct_mean(labels, 0, false)), EDTYPE, "ct_mean", "i64 has no mean")                      \
+    XX(none(ct_softmax(mask, 0)), EDTYPE, "ct_softmax", "bool has no softmax")                     \
+    XX(none(ct_softmax(labels, 0)), EDTYPE, "ct_softmax", "i64 has no softmax")                    \
+    XX(none(ct_logsumexp(labels, 0, false)), EDTYPE, "ct_logsumexp", "i64 has no logsumexp")       \
+    XX(none(ct_apply(CT_OP_exp, 1, NULL)), EINVAL, "ct_apply", "an operand is NULL")               \
+    XX(none(ct_apply(CT_OP_exp, 1, (const ct_tensor *[]){mask})), EDTYPE, "ct_apply",              \
+       "bool has no exp")                                                                          \
+    XX(none(ct_from_components(CT_F64, 1, NULL)), EINVAL, "ct_from_components",                    \
+       "an operand is NULL")                                                                       \
     XX(none(ct_sum(two_by_three, 2, false)), EAXIS, "ct_sum",                                      \
        "the axis 2 is out of range for a tensor of rank 2")                                        \
     XX(none(ct_sum_axes(two_by_three, AXES(-1, 1), false)), EAXIS, "ct_sum_axes",                  \

@@ -100,6 +100,8 @@ START_TEST(broadcast_by_hand)
     ct_tensor *t = counting(CT_F64, SHAPE(2, 1)), *wide = ct_broadcast_to(t, SHAPE(2, 2, 3));
     assert_items(wide, SHAPE(2, 2, 3), ITEMS(0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1));
     ck_assert(!ct_is_dense(wide) && ct_data(wide) == ct_data(t));
+    ck_assert(ct_same_shape(t, t) && !ct_same_shape(t, wide) && !ct_same_shape(t, NULL) &&
+              !ct_same_shape(NULL, NULL));
     ct_free(t);
     ct_free(wide);
 }

@@ -40,7 +40,19 @@ enum {
 
 #define MM_INLINE static inline __attribute__((always_inline))
 
-#ifdef __clang__
+// Sanitizers put so many checks into unrolled loops that clang compiles them for minutes.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MM_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer) || __has_feature(undefined_behavior_sanitizer)
+#define MM_SANITIZED 1
+#endif
+#endif
+
+#ifdef MM_SANITIZED
+#define MM_UNROLL
+#elif defined(__clang__)
 #define MM_UNROLL _Pragma("unroll")
 #else
 #define MM_UNROLL _Pragma("GCC unroll 16")
