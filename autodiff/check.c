@@ -13,15 +13,13 @@
 
 /* --- options --- */
 
-struct ct_check_options ct_check_options_init(void)
-{
+struct ct_check_options ct_check_options_init(void) {
     return (struct ct_check_options){
         .size = sizeof(struct ct_check_options), .rtol = 1e-6, .atol = 1e-8, .max_items = 256};
 }
 
 static ct_status read_options(const char *who, const struct ct_check_options *from,
-                              struct ct_check_options *to)
-{
+                              struct ct_check_options *to) {
     *to = ct_check_options_init();
     ct_status status = ct__take_options(who, "ct_check_options_init", to, sizeof *to, from);
     if (status)
@@ -37,15 +35,13 @@ static ct_status read_options(const char *who, const struct ct_check_options *fr
 
 /* --- failures without an answer --- */
 
-static void fail_at(struct ct__check *c, size_t input, size_t item)
-{
+static void fail_at(struct ct__check *c, size_t input, size_t item) {
     c->report.verdict = CT_CHECK_FAIL;
     c->report.input = input;
     c->report.item = item;
 }
 
-static bool all_finite(size_t n, const double *x, size_t *at)
-{
+static bool all_finite(size_t n, const double *x, size_t *at) {
     for (*at = 0; *at < n; (*at)++)
         if (!isfinite(x[*at]))
             return false;
@@ -53,8 +49,7 @@ static bool all_finite(size_t n, const double *x, size_t *at)
 }
 
 /* Where x is not finite there is nothing to compare. */
-static bool inputs_are_finite(struct ct__check *c)
-{
+static bool inputs_are_finite(struct ct__check *c) {
     char text[CT__NUMBER_BYTES];
     size_t at;
     for (size_t i = 0; i < c->problem.n; i++) {
@@ -69,8 +64,7 @@ static bool inputs_are_finite(struct ct__check *c)
     return true;
 }
 
-static bool values_are_finite(struct ct__check *c)
-{
+static bool values_are_finite(struct ct__check *c) {
     const struct ct__problem *p = &c->problem;
     char text[CT__NUMBER_BYTES];
     size_t at;
@@ -82,14 +76,11 @@ static bool values_are_finite(struct ct__check *c)
     return false;
 }
 
-static bool has_shape_of(const ct_tensor *t, const ct_tensor *x)
-{
-    return ct_dtype(t) == ct_dtype(x) && ct_rank(t) == ct_rank(x) &&
-           memcmp(ct_shape(t), ct_shape(x), (size_t)ct_rank(x) * sizeof(int64_t)) == 0;
+static bool has_shape_of(const ct_tensor *t, const ct_tensor *x) {
+    return ct_dtype(t) == ct_dtype(x) && ct_same_shape(t, x);
 }
 
-static void fail_shape(struct ct__check *c, size_t input, const ct_tensor *gradient)
-{
+static void fail_shape(struct ct__check *c, size_t input, const ct_tensor *gradient) {
     const ct_tensor *x = c->problem.inputs[input].given;
     char have[CT__SHAPE_TEXT_BYTES], want[CT__SHAPE_TEXT_BYTES];
     ct__format_shape(have, sizeof have, ct_rank(gradient), ct_shape(gradient));
@@ -103,8 +94,7 @@ static void fail_shape(struct ct__check *c, size_t input, const ct_tensor *gradi
 
 /* Adds the items of one gradient to the answers; *fits turns false where its shape is wrong. */
 static ct_status add_answers(struct ct__check *c, size_t input, const ct_tensor *gradient,
-                             bool *fits)
-{
+                             bool *fits) {
     ct_tensor *planted = c->seam && c->seam->gradient
                              ? c->seam->gradient(c->seam->context, c->op, input, gradient)
                              : NULL;
@@ -127,8 +117,7 @@ static ct_status add_answers(struct ct__check *c, size_t input, const ct_tensor 
 }
 
 /* The gradients of all outputs, summed. */
-static ct_status ask_tape(struct ct__check *c, bool *fits)
-{
+static ct_status ask_tape(struct ct__check *c, bool *fits) {
     struct ct__problem *p = &c->problem;
     ct_status status = CT_OK;
     *fits = true;
@@ -156,28 +145,24 @@ static ct_status ask_tape(struct ct__check *c, bool *fits)
 
 /* --- the comparison --- */
 
-static double distance(const struct ct__check *c, double a, double b)
-{
+static double distance(const struct ct__check *c, double a, double b) {
     double floor = c->options.rtol > 0 ? c->options.atol / c->options.rtol : 1;
     double size = fmax(fabs(a), fabs(b)) + floor;
     return size > 0 ? fabs(a - b) / size : fabs(a - b);
 }
 
 /* Whether two answers differ beyond the tolerance and what the answers' own errors explain. */
-static bool differ(const struct ct__check *c, double a, double b, double slack)
-{
+static bool differ(const struct ct__check *c, double a, double b, double slack) {
     double tolerance = c->options.atol + c->options.rtol * fmax(fabs(a), fabs(b));
     return !(fabs(a - b) <= tolerance + slack); // a NaN differs
 }
 
-static void raise_to(double *worst, double value)
-{
+static void raise_to(double *worst, double value) {
     if (!(value <= *worst))
         *worst = value;
 }
 
-static void judge(struct ct__check *c, const struct ct__finding *f)
-{
+static void judge(struct ct__check *c, const struct ct__finding *f) {
     struct ct_check_report *r = &c->report;
     bool finite = isfinite(f->tape) && isfinite(f->dual) && isfinite(f->slope.value);
     bool fails = !finite || differ(c, f->tape, f->dual, 0);
@@ -218,14 +203,12 @@ struct line {
     size_t input, item;
 };
 
-static ct_status change(void *context, double t, struct ct__change *result)
-{
+static ct_status change(void *context, double t, struct ct__change *result) {
     struct line *line = context;
     return ct__problem_change(line->problem, line->input, line->item, t, result);
 }
 
-static ct_status check_item(struct ct__check *c, size_t input, size_t item)
-{
+static ct_status check_item(struct ct__check *c, size_t input, size_t item) {
     struct ct__problem *p = &c->problem;
     struct ct__finding f = {.present = true,
                             .order = p->order,
@@ -250,8 +233,7 @@ static ct_status check_item(struct ct__check *c, size_t input, size_t item)
 }
 
 /* All items of an input, or one drawn from each of max_items equal stretches. */
-static ct_status check_input(struct ct__check *c, size_t input)
-{
+static ct_status check_input(struct ct__check *c, size_t input) {
     size_t count = ct_count(c->problem.inputs[input].given);
     size_t chosen = count < c->options.max_items ? count : c->options.max_items;
     size_t stretch = chosen ? count / chosen : 0;
@@ -266,8 +248,7 @@ static ct_status check_input(struct ct__check *c, size_t input)
     return CT_OK;
 }
 
-static ct_status check_order(struct ct__check *c, int order)
-{
+static ct_status check_order(struct ct__check *c, int order) {
     struct ct__problem *p = &c->problem;
     bool fits;
     ct_status status = ct__problem_start(p, order, c->options.seed);
@@ -284,8 +265,7 @@ static ct_status check_order(struct ct__check *c, int order)
 
 /* --- the whole --- */
 
-static ct_status make_room(struct ct__check *c)
-{
+static ct_status make_room(struct ct__check *c) {
     struct ct__problem *p = &c->problem;
     c->tape = ct__alloc_zero(p->n * sizeof *c->tape);
     if (!c->tape)
@@ -300,8 +280,7 @@ static ct_status make_room(struct ct__check *c)
     return CT_OK;
 }
 
-static void conclude(struct ct__check *c)
-{
+static void conclude(struct ct__check *c) {
     struct ct_check_report *r = &c->report;
     if (c->worst.present) {
         r->input = c->worst.input;
@@ -323,8 +302,7 @@ static void conclude(struct ct__check *c)
 }
 
 static ct_status run(struct ct__check *c, size_t n, const ct_tensor *const *inputs,
-                     const bool *active)
-{
+                     const bool *active) {
     ct_status status = ct__problem_open(&c->problem, n, inputs, active);
     if (status != CT_OK || !inputs_are_finite(c))
         return status;
@@ -348,8 +326,7 @@ ct_status ct__check_gradient_with(const char *who, ct_check_fn *fn, void *contex
                                   const ct_tensor *const *inputs, const bool *active,
                                   const struct ct_check_options *options,
                                   const struct ct__check_seam *seam, enum ct_op op,
-                                  struct ct_check_report *report)
-{
+                                  struct ct_check_report *report) {
     if (!fn || !report || (n > 0 && !inputs))
         return ct__fail(CT_EINVAL, who, "the function, the inputs or the report is NULL");
     struct ct__check c = {.seam = seam, .op = op, .report.node = SIZE_MAX};
@@ -369,8 +346,7 @@ ct_status ct__check_gradient_with(const char *who, ct_check_fn *fn, void *contex
 
 ct_status ct_check_gradient(ct_check_fn *fn, void *context, size_t n,
                             const ct_tensor *const *inputs, const struct ct_check_options *options,
-                            struct ct_check_report *report)
-{
+                            struct ct_check_report *report) {
     return ct__check_gradient_with(__func__, fn, context, n, inputs, NULL, options, NULL,
                                    CT_OP_COUNT, report);
 }

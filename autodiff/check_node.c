@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-ct_var ct__op_call(void *context, ct_tape *tape, size_t n, const ct_var *inputs)
-{
+ct_var ct__op_call(void *context, ct_tape *tape, size_t n, const ct_var *inputs) {
     (void)tape;
     const struct ct__op_call *call = context;
     if (ct__op_record(call->op))
@@ -14,8 +13,7 @@ ct_var ct__op_call(void *context, ct_tape *tape, size_t n, const ct_var *inputs)
 }
 
 /* Whether the node computes f64 from something that a gradient can flow to. */
-static bool can_be_checked(const ct_tape *tape, const struct ct__node *node)
-{
+static bool can_be_checked(const ct_tape *tape, const struct ct__node *node) {
     if (node->kind != CT__NODE_OP || ct_dtype(node->value) != CT_F64)
         return false;
     for (int k = 0; k < node->inputs; k++) {
@@ -27,8 +25,7 @@ static bool can_be_checked(const ct_tape *tape, const struct ct__node *node)
 }
 
 static bool is_guilty(const struct ct__problem *p, const struct ct__node *node,
-                      const struct ct_check_options *options, const struct ct__check_seam *seam)
-{
+                      const struct ct_check_options *options, const struct ct__check_seam *seam) {
     const ct_tape *tape = p->tape;
     const ct_tensor *inputs[CT__MAX_INPUTS];
     bool active[CT__MAX_INPUTS];
@@ -46,8 +43,7 @@ static bool is_guilty(const struct ct__problem *p, const struct ct__node *node,
 }
 
 size_t ct__find_guilty(struct ct__problem *p, const struct ct_check_options *options,
-                       const struct ct__check_seam *seam, enum ct_op *op)
-{
+                       const struct ct__check_seam *seam, enum ct_op *op) {
     struct ct_check_options few = *options;
     few.max_items = few.max_items < 16 ? few.max_items : 16;
     /* The forward nodes alone: checking each for itself covers the rest. */

@@ -31,15 +31,13 @@ static const struct shape_pair shape_pairs[] = {
 };
 enum { SHAPE_PAIRS = sizeof shape_pairs / sizeof *shape_pairs };
 
-static void free_sample(struct sample *s)
-{
+static void free_sample(struct sample *s) {
     for (int k = 0; k < s->n; k++)
         ct_free(s->owned[k]);
 }
 
 /* Takes the next input; false when it could not be made. */
-static bool add_input(struct sample *s, ct_tensor *input)
-{
+static bool add_input(struct sample *s, ct_tensor *input) {
     s->owned[s->n] = input;
     s->inputs[s->n] = input;
     s->n += input != NULL;
@@ -50,8 +48,7 @@ static bool add_input(struct sample *s, ct_tensor *input)
 
 /* Uniform in a domain; a mask is 0 or 1, labels are whole. */
 static ct_tensor *draw(ct_random *random, const ct_scalar *scalar, int rank, const int64_t *shape,
-                       struct ct__domain domain)
-{
+                       struct ct__domain domain) {
     size_t count = 1;
     for (int k = 0; k < rank; k++)
         count *= (size_t)shape[k];
@@ -71,8 +68,7 @@ static ct_tensor *draw(ct_random *random, const ct_scalar *scalar, int rank, con
 }
 
 static bool draw_elementwise(enum ct_op op, const struct shape_pair *shapes, ct_random *random,
-                             struct sample *s)
-{
+                             struct sample *s) {
     bool selects = ct_op_kind_of(op) == CT_KIND_SELECT;
     for (int k = 0; k < ct_op_arity(op); k++) {
         int which = k == 0 ? 0 : 1;
@@ -86,8 +82,7 @@ static bool draw_elementwise(enum ct_op op, const struct shape_pair *shapes, ct_
 }
 
 static bool draw_structured(enum ct_op op, const struct ct__sample *from, ct_random *random,
-                            struct sample *s)
-{
+                            struct sample *s) {
     for (int k = 0; k < from->inputs; k++) {
         bool is_label = from->labels > 0 && k == from->inputs - 1;
         struct ct__domain labels = {0, (double)from->labels};
@@ -102,8 +97,7 @@ static bool draw_structured(enum ct_op op, const struct ct__sample *from, ct_ran
 /* --- functions --- */
 
 /* A comparison gives bool, which has no gradient: it is seen through the choice that it makes. */
-static ct_var compare_call(void *context, ct_tape *tape, size_t n, const ct_var *inputs)
-{
+static ct_var compare_call(void *context, ct_tape *tape, size_t n, const ct_var *inputs) {
     const ct_tensor *x = ct_value(inputs[0]);
     if (!x)
         return ct_var_null();
@@ -112,22 +106,19 @@ static ct_var compare_call(void *context, ct_tape *tape, size_t n, const ct_var 
     return ct__record_elementwise(CT_OP_where, 3, chosen);
 }
 
-static ct_check_fn *function_of(enum ct_op op)
-{
+static ct_check_fn *function_of(enum ct_op op) {
     return ct_op_kind_of(op) == CT_KIND_COMPARE ? compare_call : ct__op_call;
 }
 
 /* --- declared zeros --- */
 
-static bool is_flat(enum ct_op op, int argument)
-{
+static bool is_flat(enum ct_op op, int argument) {
     const char *pull = ct_op_pull_text(op, argument);
     return ct_op_kind_of(op) == CT_KIND_COMPARE || (pull && strcmp(pull, "FLAT") == 0);
 }
 
 /* Zeros that were never allocated: a zero stride on every axis. */
-static bool is_symbolic_zero(const ct_tensor *t)
-{
+static bool is_symbolic_zero(const ct_tensor *t) {
     if (ct_count(t) == 0)
         return true;
     double item;
@@ -139,8 +130,7 @@ static bool is_symbolic_zero(const ct_tensor *t)
 }
 
 /* Whether the flat arguments get the symbolic zero from ct_grad. */
-static ct_status check_flat(struct sample *s, struct ct_check_report *report)
-{
+static ct_status check_flat(struct sample *s, struct ct_check_report *report) {
     enum ct_op op = s->call.op;
     ct_tape *tape = ct_tape_new();
     if (!tape)
@@ -174,8 +164,7 @@ static ct_status check_flat(struct sample *s, struct ct_check_report *report)
 
 /* Joins the report of a sample to that of all; the first of the worst verdict speaks. */
 static void merge(enum ct_op op, int sample, const struct ct_check_report *part,
-                  struct ct_check_report *whole)
-{
+                  struct ct_check_report *whole) {
     struct ct_check_report old = *whole;
     if (sample == 0 || part->verdict > old.verdict) {
         *whole = *part;
@@ -194,8 +183,7 @@ static void merge(enum ct_op op, int sample, const struct ct_check_report *part,
     whole->worst_second = fmax(old.worst_second, part->worst_second);
 }
 
-static void say_agreement(enum ct_op op, int samples, struct ct_check_report *r)
-{
+static void say_agreement(enum ct_op op, int samples, struct ct_check_report *r) {
     char a[CT__NUMBER_BYTES], b[CT__NUMBER_BYTES];
     snprintf(
         r->message, sizeof r->message,
@@ -206,8 +194,7 @@ static void say_agreement(enum ct_op op, int samples, struct ct_check_report *r)
 }
 
 static ct_status check_sample(struct sample *s, const struct ct_check_options *options,
-                              struct ct_check_report *report)
-{
+                              struct ct_check_report *report) {
     enum ct_op op = s->call.op;
     ct_status status = ct__check_gradient_with(who, function_of(op), &s->call, (size_t)s->n,
                                                s->inputs, NULL, options, NULL, op, report);
@@ -217,8 +204,7 @@ static ct_status check_sample(struct sample *s, const struct ct_check_options *o
 }
 
 ct_status ct_check_op(enum ct_op op, const struct ct_check_options *options,
-                      struct ct_check_report *report)
-{
+                      struct ct_check_report *report) {
     if ((unsigned)op >= CT_OP_COUNT)
         return ct__fail(CT_EINVAL, who, "there is no op %d", (int)op);
     if (!report)

@@ -15,32 +15,28 @@
 
 /* --- inputs --- */
 
-static bool is_real(const ct_tensor *t)
-{
+static bool is_real(const ct_tensor *t) {
     const ct_scalar *scalar = ct_dtype(t);
     return (scalar->traits & CT_DIFFERENTIABLE) && scalar->level == 0;
 }
 
-static void *array_of(size_t n, size_t size)
-{
+static void *array_of(size_t n, size_t size) {
     size_t bytes;
     return ct__mul_size(n, size, &bytes) ? ct__alloc_zero(bytes) : NULL;
 }
 
-static ct_status no_memory(const struct ct__problem *p)
-{
+static ct_status no_memory(const struct ct__problem *p) {
     return ct__fail(CT_ENOMEM, p->who, "out of memory");
 }
 
 /* An error of a call that this one made, in this one's name. */
-static ct_status pass_error(const struct ct__problem *p)
-{
+static ct_status pass_error(const struct ct__problem *p) {
     ct_status code = ct_error()->code == CT_OK ? CT_ENOMEM : ct_error()->code;
     return ct__fail(code, p->who, "%s", ct_error()->message);
 }
 
-static ct_status open_real(struct ct__problem *p, struct ct__check_input *input, const ct_tensor *t)
-{
+static ct_status open_real(struct ct__problem *p, struct ct__check_input *input,
+                           const ct_tensor *t) {
     input->is_real = true;
     input->given = ct_dtype(t) == CT_F64 ? ct_copy(t) : ct_astype(t, CT_F64);
     input->dual = ct_dual(input->given, NULL);
@@ -53,8 +49,7 @@ static ct_status open_real(struct ct__problem *p, struct ct__check_input *input,
     return status == CT_OK ? CT_OK : pass_error(p);
 }
 
-static ct_status open_input(struct ct__problem *p, size_t i, const ct_tensor *t, bool active)
-{
+static ct_status open_input(struct ct__problem *p, size_t i, const ct_tensor *t, bool active) {
     struct ct__check_input *input = &p->inputs[i];
     if (!t)
         return ct__fail(CT_EINVAL, p->who, "the input %zu is NULL", i);
@@ -71,8 +66,7 @@ static ct_status open_input(struct ct__problem *p, size_t i, const ct_tensor *t,
 }
 
 ct_status ct__problem_open(struct ct__problem *p, size_t n, const ct_tensor *const *inputs,
-                           const bool *active)
-{
+                           const bool *active) {
     p->n = n;
     p->inputs = array_of(n, sizeof *p->inputs);
     p->vars = array_of(n, 4 * sizeof *p->vars);
@@ -96,8 +90,7 @@ ct_status ct__problem_open(struct ct__problem *p, size_t n, const ct_tensor *con
     return CT_OK;
 }
 
-static void drop_outputs(struct ct__problem *p)
-{
+static void drop_outputs(struct ct__problem *p) {
     for (size_t k = 0; k < p->outputs; k++)
         ct_free(p->cotangents[k]);
     ct__free(p->weights);
@@ -105,8 +98,7 @@ static void drop_outputs(struct ct__problem *p)
     p->outputs = 0;
 }
 
-void ct__problem_close(struct ct__problem *p)
-{
+void ct__problem_close(struct ct__problem *p) {
     drop_outputs(p);
     ct_free(p->u);
     for (size_t i = 0; p->inputs && i < p->n; i++) {
@@ -125,21 +117,18 @@ void ct__problem_close(struct ct__problem *p)
 /* --- recording --- */
 
 /* A tensor of weights on the tape, as a constant of the type in which it is recorded. */
-static ct_var weights_on_tape(struct ct__problem *p, const ct_tensor *t, const ct_scalar *scalar)
-{
+static ct_var weights_on_tape(struct ct__problem *p, const ct_tensor *t, const ct_scalar *scalar) {
     ct_tensor *lifted = scalar == CT_F64 ? ct_copy(t) : ct_dual(t, NULL);
     ct_var v = ct_constant(p->tape, lifted, NULL);
     ct_free(lifted);
     return v;
 }
 
-static ct_status tape_error(const struct ct__problem *p)
-{
+static ct_status tape_error(const struct ct__problem *p) {
     return ct__fail(ct_tape_status(p->tape), p->who, "%s", ct_tape_message(p->tape));
 }
 
-static ct_status check_result(struct ct__problem *p, ct_var y, const ct_scalar *scalar)
-{
+static ct_status check_result(struct ct__problem *p, ct_var y, const ct_scalar *scalar) {
     if (ct_tape_status(p->tape) != CT_OK)
         return tape_error(p);
     if (ct_var_is_null(y) || y.tape != p->tape)
@@ -157,14 +146,12 @@ static ct_status check_result(struct ct__problem *p, ct_var y, const ct_scalar *
 }
 
 /* Once F has been seen, it must keep its shape. */
-static ct_status check_shapes(struct ct__problem *p)
-{
+static ct_status check_shapes(struct ct__problem *p) {
     for (size_t k = 0; k < p->outputs; k++) {
         const ct_tensor *now = ct_value(p->out[k]), *first = p->cotangents[k];
         if (!now)
             return pass_error(p);
-        if (ct_rank(now) != ct_rank(first) ||
-            memcmp(ct_shape(now), ct_shape(first), (size_t)ct_rank(now) * sizeof(int64_t)) != 0)
+        if (!ct_same_shape(now, first))
             return ct__fail(CT_EINVAL, p->who,
                             "the function returned another shape than before: it must record the "
                             "same computation each time");
@@ -173,8 +160,7 @@ static ct_status check_shapes(struct ct__problem *p)
 }
 
 /* Records F on the rewound tape; p->x and p->out hold its inputs and outputs afterwards. */
-static ct_status record(struct ct__problem *p, const ct_scalar *scalar)
-{
+static ct_status record(struct ct__problem *p, const ct_scalar *scalar) {
     ct_tape_rewind(p->tape, p->start);
     size_t active = 0;
     for (size_t i = 0; i < p->n; i++) {
@@ -200,8 +186,7 @@ static ct_status record(struct ct__problem *p, const ct_scalar *scalar)
 }
 
 /* The items of all outputs, or their tangents. */
-static ct_status read_outputs(struct ct__problem *p, const ct_scalar *scalar, double *items)
-{
+static ct_status read_outputs(struct ct__problem *p, const ct_scalar *scalar, double *items) {
     size_t at = 0;
     for (size_t k = 0; k < p->outputs; k++) {
         const ct_tensor *value = ct_value(p->out[k]);
@@ -219,8 +204,7 @@ static ct_status read_outputs(struct ct__problem *p, const ct_scalar *scalar, do
 /* --- weights --- */
 
 /* Of random sign and never small, so that no item of a gradient can hide. */
-static ct_tensor *draw_weights(ct_random *random, const ct_tensor *like)
-{
+static ct_tensor *draw_weights(ct_random *random, const ct_tensor *like) {
     size_t count = ct_count(like);
     double *items = array_of(count, sizeof *items);
     if (!items)
@@ -236,8 +220,7 @@ static ct_tensor *draw_weights(ct_random *random, const ct_tensor *like)
     return t;
 }
 
-static ct_status draw_cotangents(struct ct__problem *p, ct_random *random)
-{
+static ct_status draw_cotangents(struct ct__problem *p, ct_random *random) {
     p->size = 0;
     for (size_t k = 0; k < (p->order == 1 ? 1 : p->active); k++) {
         const ct_tensor *value = ct_value(p->out[k]);
@@ -250,8 +233,7 @@ static ct_status draw_cotangents(struct ct__problem *p, ct_random *random)
     return CT_OK;
 }
 
-ct_status ct__problem_start(struct ct__problem *p, int order, uint64_t seed)
-{
+ct_status ct__problem_start(struct ct__problem *p, int order, uint64_t seed) {
     drop_outputs(p);
     p->order = order;
     ct_random random = ct_random_of(seed, (uint64_t)order);
@@ -276,8 +258,7 @@ ct_status ct__problem_start(struct ct__problem *p, int order, uint64_t seed)
 
 /* --- the three answers --- */
 
-ct_status ct__problem_tape(struct ct__problem *p, size_t output, ct_tensor **gradients)
-{
+ct_status ct__problem_tape(struct ct__problem *p, size_t output, ct_tensor **gradients) {
     ct_status status = record(p, CT_F64);
     if (status != CT_OK)
         return status;
@@ -298,8 +279,7 @@ ct_status ct__problem_tape(struct ct__problem *p, size_t output, ct_tensor **gra
 
 /* Evaluates F with one input replaced. */
 static ct_status evaluate(struct ct__problem *p, size_t i, ct_tensor *replacement,
-                          const ct_scalar *scalar)
-{
+                          const ct_scalar *scalar) {
     if (!replacement)
         return pass_error(p);
     p->inputs[i].moved = replacement;
@@ -311,8 +291,7 @@ static ct_status evaluate(struct ct__problem *p, size_t i, ct_tensor *replacemen
     return status;
 }
 
-ct_status ct__problem_dual(struct ct__problem *p, size_t i, size_t j, double *answer)
-{
+ct_status ct__problem_dual(struct ct__problem *p, size_t i, size_t j, double *answer) {
     const ct_tensor *x = p->inputs[i].given;
     ct_tensor *seed = ct_zeros(CT_F64, ct_rank(x), ct_shape(x));
     double *items = ct_data_for_write(seed);
@@ -331,8 +310,7 @@ ct_status ct__problem_dual(struct ct__problem *p, size_t i, size_t j, double *an
 }
 
 ct_status ct__problem_change(struct ct__problem *p, size_t i, size_t j, double t,
-                             struct ct__change *change)
-{
+                             struct ct__change *change) {
     struct ct__check_input *input = &p->inputs[i];
     const ct_tensor *x = input->given;
     double kept = input->items[j];

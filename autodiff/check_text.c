@@ -9,22 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 
-void ct__say(struct ct__check *c, const char *format, ...)
-{
+void ct__say(struct ct__check *c, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(c->report.message, sizeof c->report.message, format, arguments);
     va_end(arguments);
 }
 
-const char *ct__number(char text[CT__NUMBER_BYTES], double value)
-{
+const char *ct__number(char text[CT__NUMBER_BYTES], double value) {
     CT_F64->format(CT_F64, &value, text, CT__NUMBER_BYTES);
     return text;
 }
 
-const char *ct__rounded(char text[CT__NUMBER_BYTES], double value)
-{
+const char *ct__rounded(char text[CT__NUMBER_BYTES], double value) {
     if (value != 0 && isfinite(value)) {
         long double unit = powl(10, floorl(log10l(fabsl((long double)value))) - 2);
         value = (double)(roundl((long double)value / unit) * unit);
@@ -34,8 +31,7 @@ const char *ct__rounded(char text[CT__NUMBER_BYTES], double value)
 
 /* "input 0, item 5 [1, 2]" */
 static void name_place(const struct ct__check *c, const struct ct__finding *f, char *text,
-                       size_t size)
-{
+                       size_t size) {
     const ct_tensor *x = c->problem.inputs[f->input].given;
     int64_t index[CT_MAX_RANK];
     size_t rest = f->item;
@@ -52,8 +48,7 @@ static void name_place(const struct ct__check *c, const struct ct__finding *f, c
 
 enum { PLACE_BYTES = CT__SHAPE_TEXT_BYTES + 80 };
 
-void ct__say_disagreement(struct ct__check *c)
-{
+void ct__say_disagreement(struct ct__check *c) {
     const struct ct__finding *f = &c->worst;
     char place[PLACE_BYTES], a[CT__NUMBER_BYTES], b[CT__NUMBER_BYTES], d[CT__NUMBER_BYTES],
         e[CT__NUMBER_BYTES];
@@ -64,8 +59,7 @@ void ct__say_disagreement(struct ct__check *c)
             ct__rounded(e, f->slope.error));
 }
 
-void ct__say_kinks(struct ct__check *c)
-{
+void ct__say_kinks(struct ct__check *c) {
     char place[PLACE_BYTES], a[CT__NUMBER_BYTES], b[CT__NUMBER_BYTES];
     name_place(c, &c->kink, place, sizeof place);
     ct__say(c, "%zu of %zu items are kinks, the first %s: slope %s on the left, %s on the right",
@@ -73,8 +67,7 @@ void ct__say_kinks(struct ct__check *c)
             ct__rounded(a, c->kink.slope.left), ct__rounded(b, c->kink.slope.right));
 }
 
-void ct__say_agreement(struct ct__check *c)
-{
+void ct__say_agreement(struct ct__check *c) {
     const struct ct_check_report *r = &c->report;
     char a[CT__NUMBER_BYTES], b[CT__NUMBER_BYTES];
     ct__say(c, "%zu items agree: tape and dual numbers within %s, differences within %s",
@@ -83,8 +76,7 @@ void ct__say_agreement(struct ct__check *c)
 }
 
 /* Puts the node that is wrong on its own in front of the sentence. */
-void ct__say_guilty(struct ct__check *c, enum ct_op op)
-{
+void ct__say_guilty(struct ct__check *c, enum ct_op op) {
     char rest[sizeof c->report.message];
     memcpy(rest, c->report.message, sizeof rest);
     ct__say(c, "node %zu, %s, fails by itself; %s", c->report.node, ct_op_name(op), rest);

@@ -43,8 +43,8 @@ struct ct_check_report {
     double worst_tape_dual; /**< largest relative error of tape against dual */
     double worst_tape_diff; /**< of tape against differences */
     double worst_dual_diff;
-    double worst_second;    /**< of second order, between any two of the three */
-    size_t input, item;     /**< where the worst stands; items count in row-major order */
+    double worst_second; /**< of second order, between any two of the three */
+    size_t input, item;  /**< where the worst stands; items count in row-major order */
     double tape, dual, difference, difference_error; /**< the answers there */
     /** After CT_CHECK_FAIL, the first node of the function's tape whose own rule fails the check on
      *  the values that it met there; SIZE_MAX when each is right by itself. */

@@ -13,10 +13,10 @@ CT_BEGIN_DECLS
 typedef bool ct_write_fn(void *context, const char *text, size_t length);
 
 struct ct_dot_options {
-    size_t size;     /**< sizeof of this struct as the caller knows it */
-    bool shapes;     /**< shapes in labels (default true) */
-    bool dtypes;     /**< scalar types in labels (default true) */
-    bool constants;  /**< draw rank-0 constants as nodes (default false: in their users' labels) */
+    size_t size;      /**< sizeof of this struct as the caller knows it */
+    bool shapes;      /**< shapes in labels (default true) */
+    bool dtypes;      /**< scalar types in labels (default true) */
+    bool constants;   /**< draw rank-0 constants as nodes (default false: in their users' labels) */
     size_t max_nodes; /**< stop after so many and say how many were left out (default 0: all) */
     const char *title; /**< or NULL */
 };

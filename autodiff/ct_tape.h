@@ -33,6 +33,7 @@ typedef struct ct_var {
 
 /** A place on a tape to return to; its fields are the tape's business. */
 typedef struct ct_mark {
+    const ct_tape *tape;
     uint32_t nodes, generation, scope, scopes;
     size_t text, attrs;
 } ct_mark;
@@ -57,7 +58,8 @@ CT_API ct_mark ct_tape_mark(const ct_tape *tape);
 /**
  * Forgets everything recorded after the mark, an error included; memory is kept for the next
  * round, so that a loop of record, gradient, step and rewind stops allocating after its first turn.
- * Variables from after the mark become stale. CT_ESTALE when the mark itself was rewound past.
+ * Variables from after the mark become stale. CT_ESTALE when the mark itself was rewound past, CT_EINVAL
+ * for a mark of another tape; a mark of zeros is the start of any tape.
  */
 CT_API ct_status ct_tape_rewind(ct_tape *tape, ct_mark mark);
 
@@ -75,7 +77,7 @@ CT_API void ct_scope_begin(ct_tape *tape, const char *name);
 CT_API void ct_scope_end(ct_tape *tape);
 
 /** The value, owned by the tape and valid until it is rewound; NULL (and ct_error()) for a null,
- *  stale or released variable. */
+ *  stale or released variable. What was recorded before an error can still be read. */
 CT_API const ct_tensor *ct_value(ct_var v);
 /** The only item of a variable of one item, as a double; NaN and an error otherwise. */
 CT_API double ct_value_item(ct_var v);
@@ -113,6 +115,7 @@ CT_API ct_var ct_var_mean(ct_var x, int axis, bool keepdims);
 CT_API ct_var ct_var_max(ct_var x, int axis, bool keepdims);
 CT_API ct_var ct_var_min(ct_var x, int axis, bool keepdims);
 CT_API ct_var ct_var_sum_axes(ct_var x, int n, const int *axes, bool keepdims);
+CT_API ct_var ct_var_mean_axes(ct_var x, int n, const int *axes, bool keepdims);
 CT_API ct_var ct_var_max_axes(ct_var x, int n, const int *axes, bool keepdims);
 CT_API ct_var ct_var_min_axes(ct_var x, int n, const int *axes, bool keepdims);
 CT_API ct_var ct_var_transpose(ct_var x);
@@ -135,7 +138,7 @@ CT_API ct_var ct_var_log_softmax(ct_var x, int axis);
 enum ct_reduction { CT_REDUCE_MEAN, CT_REDUCE_SUM, CT_REDUCE_NONE };
 /** -log_softmax(logits)[i, label[i]]; logits [n, classes], labels i64 [n] in range. */
 CT_API ct_var ct_var_cross_entropy(ct_var logits, ct_var labels, enum ct_reduction reduction);
-/** Mean of (x - target)^2; the shapes must be equal: losses do not broadcast. */
+/** (x - target)^2, gathered; the shapes must be equal: losses do not broadcast. */
 CT_API ct_var ct_var_mse(ct_var x, ct_var target, enum ct_reduction reduction);
 /** @} */
 

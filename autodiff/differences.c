@@ -16,8 +16,7 @@ struct stencil {
     struct ct__change at[4];
 };
 
-static ct_status sample(ct__change_fn *f, void *context, double h, struct stencil *s)
-{
+static ct_status sample(ct__change_fn *f, void *context, double h, struct stencil *s) {
     static const double where[] = {-1, -0.5, 0.5, 1};
     s->h = h;
     for (int i = 0; i < 4; i++) {
@@ -28,8 +27,7 @@ static ct_status sample(ct__change_fn *f, void *context, double h, struct stenci
     return CT_OK;
 }
 
-static void central(const struct stencil *s, double x, struct ct__slope *slope)
-{
+static void central(const struct stencil *s, double x, struct ct__slope *slope) {
     double h = s->h;
     double three = 0.5 * (s->at[3].value - s->at[0].value);
     double five = 4.0 / 3 * (s->at[2].value - s->at[1].value) - three / 3;
@@ -42,16 +40,15 @@ static void central(const struct stencil *s, double x, struct ct__slope *slope)
 }
 
 /* The slope on one side by three points, and the distance to that by two. */
-static double one_sided(struct ct__change half, struct ct__change whole, double h, double *error)
-{
+static double one_sided(struct ct__change half, struct ct__change whole, double h, double *error) {
     double three = (4 * half.value - whole.value) / h;
     *error += fabs(three - 2 * half.value / h) + (4 * half.noise + whole.noise) / fabs(h);
     return three;
 }
 
 /* Whether the two sides differ beyond what their errors explain. */
-static bool sides_differ(const struct stencil *s, double rtol, double atol, struct ct__slope *slope)
-{
+static bool sides_differ(const struct stencil *s, double rtol, double atol,
+                         struct ct__slope *slope) {
     double error = 0;
     slope->right = one_sided(s->at[2], s->at[3], s->h, &error);
     slope->left = one_sided(s->at[1], s->at[0], -s->h, &error);
@@ -60,22 +57,19 @@ static bool sides_differ(const struct stencil *s, double rtol, double atol, stru
 }
 
 /* Whether the change on a side is the same at h and h/2: f jumps between x and there. */
-static bool jumps(struct ct__change half, struct ct__change whole)
-{
+static bool jumps(struct ct__change half, struct ct__change whole) {
     return fabs(half.value - whole.value) < 0.1 * fabs(whole.value) &&
            fabs(whole.value) > 100 * whole.noise;
 }
 
 /* Whether a step (or a gap in slope) is still there on the finer stencil. A smooth function that
    only bends sharply on the scale of the coarse one shows less of it. */
-static bool stays(double fine, double coarse)
-{
+static bool stays(double fine, double coarse) {
     return fabs(fine) > 0.75 * fabs(coarse);
 }
 
 static ct_status find_kink(ct__change_fn *f, void *context, const struct stencil *coarse,
-                           double rtol, double atol, struct ct__slope *slope)
-{
+                           double rtol, double atol, struct ct__slope *slope) {
     bool differ = sides_differ(coarse, rtol, atol, slope);
     bool left = jumps(coarse->at[1], coarse->at[0]), right = jumps(coarse->at[2], coarse->at[3]);
     if (!differ && !left && !right)
@@ -94,8 +88,7 @@ static ct_status find_kink(ct__change_fn *f, void *context, const struct stencil
 }
 
 ct_status ct__slope(ct__change_fn *f, void *context, double x, double rtol, double atol,
-                    struct ct__slope *slope)
-{
+                    struct ct__slope *slope) {
     static const double ladder[] = {1, 16, 1.0 / 16, 256, 1.0 / 256, 1.0 / 4096};
     // a power of two near cbrt(DBL_EPSILON) max(|x|, 1), so that x + h loses little
     double first = exp2(floor(log2(cbrt(DBL_EPSILON) * fmax(fabs(x), 1))));

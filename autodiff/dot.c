@@ -45,20 +45,17 @@ static const char onward_edges[] = "edge [dir=forward, constraint=false];\n";
 
 /* The scope in which a node is drawn: a backward node outside all scopes joins those of the op
    whose pull recorded it. */
-static uint32_t scope_of(const ct_tape *tape, const struct ct__node *node)
-{
+static uint32_t scope_of(const ct_tape *tape, const struct ct__node *node) {
     bool follow = node->backward && node->scope == CT__NO_NODE && node->primal < tape->length;
     return follow ? tape->nodes[node->primal].scope : node->scope;
 }
 
-static void close_scope(struct ct__drawing *d)
-{
+static void close_scope(struct ct__drawing *d) {
     ct__put(&d->sink, "}\n");
     d->scope = d->tape->scopes[d->scope].parent;
 }
 
-static void open_scope(struct ct__drawing *d, uint32_t scope)
-{
+static void open_scope(struct ct__drawing *d, uint32_t scope) {
     struct ct__sink *s = &d->sink;
     ct__put(s, d->side == CT__BACKWARD ? "subgraph cluster_b" : "subgraph cluster_f");
     ct__put_number(s, scope);
@@ -74,8 +71,7 @@ static void open_scope(struct ct__drawing *d, uint32_t scope)
     ct__put(s, scope_style);
 }
 
-static void close_side(struct ct__drawing *d)
-{
+static void close_side(struct ct__drawing *d) {
     while (d->scope != CT__NO_NODE)
         close_scope(d);
     if (d->side != CT__NOWHERE)
@@ -85,8 +81,7 @@ static void close_side(struct ct__drawing *d)
 
 /* Moves the pen by way of the innermost scope that contains both. A scope is opened after its
    parent, so the larger number is never an ancestor of the smaller. */
-static void move_to(struct ct__drawing *d, enum ct__side side, uint32_t scope)
-{
+static void move_to(struct ct__drawing *d, enum ct__side side, uint32_t scope) {
     if (d->side != side) {
         close_side(d);
         ct__put(&d->sink, cluster_opening[side]);
@@ -110,8 +105,7 @@ static void move_to(struct ct__drawing *d, enum ct__side side, uint32_t scope)
 
 /* --- the parts of the picture --- */
 
-static void put_node(struct ct__drawing *d, size_t index)
-{
+static void put_node(struct ct__drawing *d, size_t index) {
     struct ct__sink *s = &d->sink;
     const struct ct__node *node = &d->tape->nodes[index];
     if (ct__is_folded(d, node))
@@ -124,8 +118,7 @@ static void put_node(struct ct__drawing *d, size_t index)
     ct__put(s, "];\n");
 }
 
-static void put_edge(struct ct__sink *s, size_t tail, size_t head)
-{
+static void put_edge(struct ct__sink *s, size_t tail, size_t head) {
     ct__put(s, "n");
     ct__put_number(s, (int64_t)tail);
     ct__put(s, " -> n");
@@ -134,8 +127,7 @@ static void put_edge(struct ct__sink *s, size_t tail, size_t head)
 }
 
 /* The edges into one node from one side; a node used twice has two. */
-static void put_edges(struct ct__drawing *d, size_t index, bool from_backward)
-{
+static void put_edges(struct ct__drawing *d, size_t index, bool from_backward) {
     const struct ct__node *node = &d->tape->nodes[index];
     for (int i = 0; i < node->inputs; i++) {
         size_t input = node->in[i];
@@ -149,15 +141,13 @@ static void put_edges(struct ct__drawing *d, size_t index, bool from_backward)
     }
 }
 
-static void put_all_edges(struct ct__drawing *d, bool from_backward, bool to_backward)
-{
+static void put_all_edges(struct ct__drawing *d, bool from_backward, bool to_backward) {
     for (size_t i = 0; i < d->limit && !d->sink.stopped; i++)
         if (d->tape->nodes[i].kind == CT__NODE_OP && d->tape->nodes[i].backward == to_backward)
             put_edges(d, i, from_backward);
 }
 
-static void put_note(struct ct__drawing *d, const char *id, const char *text, const char *colour)
-{
+static void put_note(struct ct__drawing *d, const char *id, const char *text, const char *colour) {
     struct ct__sink *s = &d->sink;
     ct__put(s, id);
     ct__put(s, " [shape=note, label=\"");
@@ -169,8 +159,7 @@ static void put_note(struct ct__drawing *d, const char *id, const char *text, co
     ct__put(s, "\"];\n");
 }
 
-static void put_notes(struct ct__drawing *d)
-{
+static void put_notes(struct ct__drawing *d) {
     if (d->limit < d->tape->length) {
         struct ct__sink *s = &d->sink;
         ct__put(s, "rest [shape=plaintext, style=\"\", label=\"and ");
@@ -181,8 +170,7 @@ static void put_notes(struct ct__drawing *d)
         put_note(d, "error", d->tape->message, "#c53030");
 }
 
-static void put_title(struct ct__drawing *d)
-{
+static void put_title(struct ct__drawing *d) {
     if (!d->options.title)
         return;
     ct__put(&d->sink, "labelloc=t; label=\"");
@@ -190,8 +178,7 @@ static void put_title(struct ct__drawing *d)
     ct__put(&d->sink, "\";\n");
 }
 
-static void draw(struct ct__drawing *d)
-{
+static void draw(struct ct__drawing *d) {
     ct__put(&d->sink, header);
     put_title(d);
     for (size_t i = 0; i < d->limit && !d->sink.stopped; i++)
@@ -210,15 +197,13 @@ static void draw(struct ct__drawing *d)
 
 /* --- options --- */
 
-struct ct_dot_options ct_dot_options_init(void)
-{
+struct ct_dot_options ct_dot_options_init(void) {
     return (struct ct_dot_options){
         .size = sizeof(struct ct_dot_options), .shapes = true, .dtypes = true};
 }
 
 /* The first node that is left out when so many may be drawn. */
-static size_t find_limit(const struct ct__drawing *d)
-{
+static size_t find_limit(const struct ct__drawing *d) {
     size_t drawn = 0, i = 0;
     if (d->options.max_nodes == 0)
         return d->tape->length;
@@ -231,8 +216,7 @@ static size_t find_limit(const struct ct__drawing *d)
 }
 
 ct_status ct_tape_dot(const ct_tape *tape, const struct ct_dot_options *options, ct_write_fn *write,
-                      void *context)
-{
+                      void *context) {
     if (!tape)
         return ct__fail_null_operand(__func__);
     if (!write)
@@ -241,8 +225,8 @@ ct_status ct_tape_dot(const ct_tape *tape, const struct ct_dot_options *options,
                             .tape = tape,
                             .options = ct_dot_options_init(),
                             .scope = CT__NO_NODE};
-    ct_status status = ct__take_options(__func__, "ct_dot_options_init", &d.options,
-                                        sizeof d.options, options);
+    ct_status status =
+        ct__take_options(__func__, "ct_dot_options_init", &d.options, sizeof d.options, options);
     if (status)
         return status;
     d.limit = find_limit(&d);

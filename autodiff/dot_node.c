@@ -9,8 +9,7 @@ static const char constant_style[] =
 static const char small_print[] = "<FONT POINT-SIZE=\"9\" COLOR=\"#556070\">";
 
 /* What is written between two operands instead of call brackets. */
-static const char *infix(enum ct_op op)
-{
+static const char *infix(enum ct_op op) {
     switch (op) {
     case CT_OP_add:
         return " + ";
@@ -38,15 +37,13 @@ static const char *infix(enum ct_op op)
     }
 }
 
-bool ct__is_folded(const struct ct__drawing *d, const struct ct__node *node)
-{
+bool ct__is_folded(const struct ct__drawing *d, const struct ct__node *node) {
     return !d->options.constants && ct__is_number(node);
 }
 
 /* --- labels --- */
 
-static void put_operand(struct ct__drawing *d, uint32_t index)
-{
+static void put_operand(struct ct__drawing *d, uint32_t index) {
     const struct ct__node *node = &d->tape->nodes[index];
     const char *name = ct__node_name(d->tape, node);
     if (!ct__is_folded(d, node))
@@ -58,8 +55,7 @@ static void put_operand(struct ct__drawing *d, uint32_t index)
 }
 
 /* Below the op's name `1 − ·`, or after it `(·, 2)`: where the folded constants stand. */
-static void put_operands(struct ct__drawing *d, const struct ct__node *node)
-{
+static void put_operands(struct ct__drawing *d, const struct ct__node *node) {
     const char *between = node->inputs == 2 ? infix((enum ct_op)node->op) : NULL;
     ct__put(&d->sink, between ? "<BR/>" : "(");
     for (int i = 0; i < node->inputs; i++) {
@@ -71,8 +67,7 @@ static void put_operands(struct ct__drawing *d, const struct ct__node *node)
         ct__put(&d->sink, ")");
 }
 
-static bool has_folded_input(const struct ct__drawing *d, const struct ct__node *node)
-{
+static bool has_folded_input(const struct ct__drawing *d, const struct ct__node *node) {
     for (int i = 0; i < node->inputs; i++)
         if (ct__is_folded(d, &d->tape->nodes[node->in[i]]))
             return true;
@@ -80,8 +75,7 @@ static bool has_folded_input(const struct ct__drawing *d, const struct ct__node 
 }
 
 /* An empty pair of tags is a syntax error in Graphviz's labels. */
-static void put_tagged(struct ct__sink *s, const char *tag, const char *text)
-{
+static void put_tagged(struct ct__sink *s, const char *tag, const char *text) {
     if (!*text)
         return;
     const char *const before[] = {"<", tag, ">"}, *const after[] = {"</", tag, ">"};
@@ -93,8 +87,7 @@ static void put_tagged(struct ct__sink *s, const char *tag, const char *text)
 }
 
 /* An op is headed by the op, what is given by its name. */
-static void put_heading(struct ct__drawing *d, const struct ct__node *node)
-{
+static void put_heading(struct ct__drawing *d, const struct ct__node *node) {
     struct ct__sink *s = &d->sink;
     const char *name = ct__node_name(d->tape, node);
     if (node->kind != CT__NODE_OP) {
@@ -114,8 +107,7 @@ static void put_heading(struct ct__drawing *d, const struct ct__node *node)
     }
 }
 
-static void put_label(struct ct__drawing *d, const struct ct__node *node)
-{
+static void put_label(struct ct__drawing *d, const struct ct__node *node) {
     struct ct__sink *s = &d->sink;
     ct__put(s, "label=<");
     put_heading(d, node);
@@ -130,8 +122,7 @@ static void put_label(struct ct__drawing *d, const struct ct__node *node)
 
 /* --- tooltips --- */
 
-static void put_line(struct ct__sink *s, const char *head, const char *text)
-{
+static void put_line(struct ct__sink *s, const char *head, const char *text) {
     if (!text)
         return;
     ct__put(s, "\\n");
@@ -140,8 +131,7 @@ static void put_line(struct ct__sink *s, const char *head, const char *text)
 }
 
 /* What the table says of an op: its sentence, its value and its pulls. */
-static void put_formulas(struct ct__sink *s, enum ct_op op, int inputs)
-{
+static void put_formulas(struct ct__sink *s, enum ct_op op, int inputs) {
     static const char *const heads[CT__MAX_INPUTS] = {"pull X: ", "pull Z: ", "pull W: ", "pull: "};
     const struct ct__op_record *record = ct__op_record(op);
     put_line(s, "", ct_op_doc(op));
@@ -150,8 +140,7 @@ static void put_formulas(struct ct__sink *s, enum ct_op op, int inputs)
         put_line(s, heads[i], record ? record->pull_text[i] : ct_op_pull_text(op, i));
 }
 
-static void put_tooltip(struct ct__drawing *d, size_t index)
-{
+static void put_tooltip(struct ct__drawing *d, size_t index) {
     struct ct__sink *s = &d->sink;
     const struct ct__node *node = &d->tape->nodes[index];
     ct__put(s, ", tooltip=\"");
@@ -174,8 +163,7 @@ static void put_tooltip(struct ct__drawing *d, size_t index)
     ct__put(s, "\"");
 }
 
-void ct__put_attributes(struct ct__drawing *d, size_t index)
-{
+void ct__put_attributes(struct ct__drawing *d, size_t index) {
     const struct ct__node *node = &d->tape->nodes[index];
     put_label(d, node);
     if (node->kind != CT__NODE_OP) {

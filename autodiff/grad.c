@@ -21,10 +21,13 @@ static bool prepare(ct_tape *tape, size_t nodes) {
     if (nodes > tape->sweep_capacity) {
         size_t wanted = nodes + nodes / 2;
         uint32_t *sweep = ct__realloc(tape->sweep, wanted * sizeof *sweep);
-        if (sweep) tape->sweep = sweep;
+        if (sweep)
+            tape->sweep = sweep;
         uint8_t *marks = ct__realloc(tape->wanted, wanted);
-        if (marks) tape->wanted = marks;
-        if (!sweep || !marks) return false;
+        if (marks)
+            tape->wanted = marks;
+        if (!sweep || !marks)
+            return false;
         tape->sweep_capacity = wanted;
     }
     memset(tape->sweep, 0xff, nodes * sizeof *tape->sweep); /* CT__NO_NODE everywhere */
@@ -36,9 +39,11 @@ static bool prepare(ct_tape *tape, size_t nodes) {
 static size_t mark_wanted(ct_tape *tape, size_t nodes, size_t n, const ct_var *x) {
     size_t first = nodes;
     for (size_t i = 0; i < n; i++) {
-        if (x[i].index >= nodes) continue;
+        if (x[i].index >= nodes)
+            continue;
         tape->wanted[x[i].index] = 1;
-        if (x[i].index < first) first = x[i].index;
+        if (x[i].index < first)
+            first = x[i].index;
     }
     for (size_t i = first; i < nodes; i++) {
         const struct ct__node *node = &tape->nodes[i];
@@ -71,11 +76,11 @@ static bool accumulate(ct_tape *tape, uint32_t node, ct_var part) {
 
 /* A rule must return a cotangent of its argument's shape and type. */
 static bool check_part(ct_tape *tape, const struct ct__node *node, int argument, ct_var part) {
-    if (ct_var_is_null(part)) return false;
+    if (ct_var_is_null(part))
+        return false;
     const ct_tensor *have = tape->nodes[part.index].value;
     const ct_tensor *want = tape->nodes[node->in[argument]].value;
-    if (ct_dtype(have) == ct_dtype(want) && ct_rank(have) == ct_rank(want) &&
-        memcmp(ct_shape(have), ct_shape(want), (size_t)ct_rank(want) * sizeof(int64_t)) == 0)
+    if (ct_dtype(have) == ct_dtype(want) && ct_same_shape(have, want))
         return true;
     char a[CT__SHAPE_TEXT_BYTES], b[CT__SHAPE_TEXT_BYTES];
     ct__format_shape(a, sizeof a, ct_rank(have), ct_shape(have));
@@ -88,8 +93,10 @@ static bool check_part(ct_tape *tape, const struct ct__node *node, int argument,
 
 static ct_var pull(const struct ct__pull *p, const struct ct__node *node, int argument) {
     const struct ct__op_record *record = ct__op_record(node->op);
-    if (!record) return ct__elementwise_pull(node->op, p, argument);
-    if (record->pull) return record->pull(p, argument);
+    if (!record)
+        return ct__elementwise_pull(node->op, p, argument);
+    if (record->pull)
+        return record->pull(p, argument);
     return ct__tape_fail(p->tape, CT_ERULE, "%s has no derivative rule", ct_op_name(node->op));
 }
 
@@ -99,23 +106,30 @@ static bool pull_node(ct_tape *tape, uint32_t index) {
     struct ct__node node = tape->nodes[index];
     struct ct__attr attr;
     struct ct__pull p = {.tape = tape, .attr = &attr, .y = var_at(tape, index)};
-    if (node.attr != CT__NO_NODE) attr = tape->attrs[node.attr];
+    if (node.attr != CT__NO_NODE)
+        attr = tape->attrs[node.attr];
     p.g = var_at(tape, tape->sweep[index]);
-    for (int k = 0; k < node.inputs; k++) p.x[k] = var_at(tape, node.in[k]);
+    for (int k = 0; k < node.inputs; k++)
+        p.x[k] = var_at(tape, node.in[k]);
     tape->primal = index;
     for (int k = 0; k < node.inputs; k++) {
-        if (!tape->wanted[node.in[k]]) continue;
+        if (!tape->wanted[node.in[k]])
+            continue;
         ct_var part = pull(&p, &node, k);
-        if (ct__is_flat(part)) continue;
-        if (!check_part(tape, &node, k, part) || !accumulate(tape, node.in[k], part)) return false;
+        if (ct__is_flat(part))
+            continue;
+        if (!check_part(tape, &node, k, part) || !accumulate(tape, node.in[k], part))
+            return false;
     }
     return true;
 }
 
 static bool sweep(ct_tape *tape, size_t nodes, size_t first) {
     for (size_t i = nodes; i-- > first;) {
-        if (tape->sweep[i] == CT__NO_NODE || !tape->wanted[i]) continue;
-        if (tape->nodes[i].kind == CT__NODE_OP && !pull_node(tape, (uint32_t)i)) return false;
+        if (tape->sweep[i] == CT__NO_NODE || !tape->wanted[i])
+            continue;
+        if (tape->nodes[i].kind == CT__NODE_OP && !pull_node(tape, (uint32_t)i))
+            return false;
     }
     return true;
 }
@@ -128,20 +142,23 @@ static bool check_operand(ct_var y, ct_var v, const char *what) {
         return false;
     }
     const struct ct__node *node = ct__node(v);
-    if (!node) return false;
+    if (!node)
+        return false;
     if (!(ct_dtype(node->value)->traits & CT_DIFFERENTIABLE)) {
-        ct__tape_fail(y.tape, CT_EDTYPE, "ct_grad: %s has the scalar type %s, which is not "
-                      "differentiable", what, ct_dtype(node->value)->name);
+        ct__tape_fail(y.tape, CT_EDTYPE,
+                      "ct_grad: %s has the scalar type %s, which is not "
+                      "differentiable",
+                      what, ct_dtype(node->value)->name);
         return false;
     }
     return true;
 }
 
 static bool check_cotangent(ct_var y, ct_var cotangent) {
-    if (!check_operand(y, cotangent, "the cotangent")) return false;
+    if (!check_operand(y, cotangent, "the cotangent"))
+        return false;
     const ct_tensor *have = ct__node(cotangent)->value, *want = ct__node(y)->value;
-    if (ct_rank(have) == ct_rank(want) && ct_dtype(have) == ct_dtype(want) &&
-        memcmp(ct_shape(have), ct_shape(want), (size_t)ct_rank(want) * sizeof(int64_t)) == 0)
+    if (ct_dtype(have) == ct_dtype(want) && ct_same_shape(have, want))
         return true;
     char a[CT__SHAPE_TEXT_BYTES], b[CT__SHAPE_TEXT_BYTES];
     ct__format_shape(a, sizeof a, ct_rank(have), ct_shape(have));
@@ -162,9 +179,11 @@ static bool append_gradient(ct_var y, ct_var cotangent, size_t n, const ct_var *
     tape->primal = y.index;
     if (tape->wanted[y.index]) {
         ct_var seed = ct_var_is_null(cotangent) ? constant_like(y, 1) : cotangent;
-        if (tape->status != CT_OK) return false;
+        if (tape->status != CT_OK)
+            return false;
         tape->sweep[y.index] = seed.index;
-        if (!sweep(tape, nodes, first)) return false;
+        if (!sweep(tape, nodes, first))
+            return false;
     }
     for (size_t i = 0; i < n; i++) {
         bool reached = x[i].index < nodes && tape->sweep[x[i].index] != CT__NO_NODE;
@@ -175,12 +194,17 @@ static bool append_gradient(ct_var y, ct_var cotangent, size_t n, const ct_var *
 
 ct_status ct_grad(ct_var y, ct_var cotangent, size_t n, const ct_var *x, ct_var *dx) {
     ct_tape *tape = y.tape;
-    if (!tape || (n > 0 && (!x || !dx))) return ct__fail_null_operand("ct_grad");
-    for (size_t i = 0; i < n; i++) dx[i] = (ct_var){tape, CT__NO_NODE, 0};
-    if (!check_operand(y, y, "y") || !ct__may_record(tape)) return tape->status;
-    if (!ct_var_is_null(cotangent) && !check_cotangent(y, cotangent)) return tape->status;
+    if (!tape || (n > 0 && (!x || !dx)))
+        return ct__fail_null_operand("ct_grad");
     for (size_t i = 0; i < n; i++)
-        if (!check_operand(y, x[i], "a variable to differentiate for")) return tape->status;
+        dx[i] = (ct_var){tape, CT__NO_NODE, 0};
+    if (!check_operand(y, y, "y") || !ct__may_record(tape))
+        return tape->status;
+    if (!ct_var_is_null(cotangent) && !check_cotangent(y, cotangent))
+        return tape->status;
+    for (size_t i = 0; i < n; i++)
+        if (!check_operand(y, x[i], "a variable to differentiate for"))
+            return tape->status;
     uint32_t scope = tape->scope;
     tape->scope = CT__NO_NODE; /* the backward pass is drawn as one */
     tape->recording_backward = true;
@@ -189,6 +213,7 @@ ct_status ct_grad(ct_var y, ct_var cotangent, size_t n, const ct_var *x, ct_var 
     tape->primal = CT__NO_NODE;
     tape->scope = scope;
     if (!done)
-        for (size_t i = 0; i < n; i++) dx[i] = (ct_var){tape, CT__NO_NODE, 0};
+        for (size_t i = 0; i < n; i++)
+            dx[i] = (ct_var){tape, CT__NO_NODE, 0};
     return tape->status;
 }

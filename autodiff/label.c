@@ -8,8 +8,7 @@
 
 /* --- the sink --- */
 
-static void pass_on(struct ct__sink *s, const char *text, size_t length)
-{
+static void pass_on(struct ct__sink *s, const char *text, size_t length) {
     if (s->stopped || length == 0)
         return;
     if (s->write(s->context, text, length))
@@ -18,8 +17,7 @@ static void pass_on(struct ct__sink *s, const char *text, size_t length)
         s->stopped = true;
 }
 
-void ct__put_bytes(struct ct__sink *s, const char *text, size_t length)
-{
+void ct__put_bytes(struct ct__sink *s, const char *text, size_t length) {
     if (length > sizeof s->buffer - s->used) {
         pass_on(s, s->buffer, s->used);
         s->used = 0;
@@ -32,20 +30,17 @@ void ct__put_bytes(struct ct__sink *s, const char *text, size_t length)
     s->used += length;
 }
 
-void ct__put(struct ct__sink *s, const char *text)
-{
+void ct__put(struct ct__sink *s, const char *text) {
     ct__put_bytes(s, text, strlen(text));
 }
 
-void ct__put_number(struct ct__sink *s, int64_t number)
-{
+void ct__put_number(struct ct__sink *s, int64_t number) {
     char text[24];
     int length = snprintf(text, sizeof text, "%" PRId64, number);
     ct__put_bytes(s, text, (size_t)length);
 }
 
-ct_status ct__sink_end(struct ct__sink *s, const char *who)
-{
+ct_status ct__sink_end(struct ct__sink *s, const char *who) {
     pass_on(s, s->buffer, s->used);
     s->used = 0;
     if (!s->stopped)
@@ -57,8 +52,7 @@ ct_status ct__sink_end(struct ct__sink *s, const char *who)
 
 /* The length of the UTF-8 sequence at s and its code point; 0 when it is broken: cut short, longer
    than needed, a surrogate or beyond U+10FFFF (RFC 3629, section 4). */
-static size_t decode(const unsigned char *s, uint32_t *code)
-{
+static size_t decode(const unsigned char *s, uint32_t *code) {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     size_t length = s[0] < 0x80       ? 1
                     : s[0] >> 5 == 6  ? 2
@@ -79,14 +73,12 @@ static size_t decode(const unsigned char *s, uint32_t *code)
     return length;
 }
 
-static bool is_control(uint32_t c)
-{
+static bool is_control(uint32_t c) {
     return c < 0x20 || (c >= 0x7F && c < 0xA0);
 }
 
 /* XML has no way to write a control character, so a reader is shown its picture. */
-static void put_picture(struct ct__sink *s, uint32_t c)
-{
+static void put_picture(struct ct__sink *s, uint32_t c) {
     uint32_t picture = c < 0x20 ? 0x2400 + c : c == 0x7F ? 0x2421 : 0xFFFD;
     char utf8[3] = {(char)(0xE0 | picture >> 12), (char)(0x80 | (picture >> 6 & 0x3F)),
                     (char)(0x80 | (picture & 0x3F))};
@@ -95,8 +87,7 @@ static void put_picture(struct ct__sink *s, uint32_t c)
 
 /* What stands for a character in Graphviz's labels. A backslash is doubled in both kinds, since
    both expand \N and its like; `&` begins an entity in both. */
-static const char *dot_escape(enum ct__language language, uint32_t c)
-{
+static const char *dot_escape(enum ct__language language, uint32_t c) {
     switch (c) {
     case '&':
         return "&amp;";
@@ -115,8 +106,7 @@ static const char *dot_escape(enum ct__language language, uint32_t c)
     }
 }
 
-static const char *listing_escape(uint32_t c)
-{
+static const char *listing_escape(uint32_t c) {
     switch (c) {
     case '\\':
         return "\\\\";
@@ -133,8 +123,7 @@ static const char *listing_escape(uint32_t c)
     }
 }
 
-static void put_byte_escape(struct ct__sink *s, unsigned char byte)
-{
+static void put_byte_escape(struct ct__sink *s, unsigned char byte) {
     char text[8];
     int length = snprintf(text, sizeof text, "\\x%02x", byte);
     ct__put_bytes(s, text, (size_t)length);
@@ -142,8 +131,7 @@ static void put_byte_escape(struct ct__sink *s, unsigned char byte)
 
 /* Broken UTF-8 and what has no glyph. */
 static void put_unprintable(struct ct__sink *s, enum ct__language language, const char *bytes,
-                            size_t length, uint32_t c)
-{
+                            size_t length, uint32_t c) {
     if (language != CT__LISTING) {
         put_picture(s, c);
         return;
@@ -152,8 +140,7 @@ static void put_unprintable(struct ct__sink *s, enum ct__language language, cons
         put_byte_escape(s, (unsigned char)bytes[i]);
 }
 
-void ct__put_text(struct ct__sink *s, enum ct__language language, const char *text)
-{
+void ct__put_text(struct ct__sink *s, enum ct__language language, const char *text) {
     while (*text) {
         uint32_t c = 0xFFFD;
         size_t length = decode((const unsigned char *)text, &c);
@@ -174,8 +161,7 @@ void ct__put_text(struct ct__sink *s, enum ct__language language, const char *te
 
 /* --- parts of a node --- */
 
-void ct__put_type(struct ct__sink *s, const ct_tensor *value, bool dtype, bool shape)
-{
+void ct__put_type(struct ct__sink *s, const ct_tensor *value, bool dtype, bool shape) {
     if (!value) {
         ct__put(s, "released");
         return;
@@ -189,16 +175,14 @@ void ct__put_type(struct ct__sink *s, const ct_tensor *value, bool dtype, bool s
     ct__put(s, text);
 }
 
-void ct__put_item(struct ct__sink *s, enum ct__language language, const ct_tensor *value)
-{
+void ct__put_item(struct ct__sink *s, enum ct__language language, const ct_tensor *value) {
     char text[128];
     const ct_scalar *scalar = ct_dtype(value);
     scalar->format(scalar, ct_data(value), text, sizeof text);
     ct__put_text(s, language, text);
 }
 
-void ct__put_call(struct ct__sink *s, const struct ct__node *node)
-{
+void ct__put_call(struct ct__sink *s, const struct ct__node *node) {
     if (node->kind != CT__NODE_OP) {
         ct__put(s, node->kind == CT__NODE_LEAF ? "leaf" : "constant");
         return;
@@ -213,7 +197,6 @@ void ct__put_call(struct ct__sink *s, const struct ct__node *node)
     ct__put(s, ")");
 }
 
-bool ct__is_number(const struct ct__node *node)
-{
+bool ct__is_number(const struct ct__node *node) {
     return node->kind == CT__NODE_CONSTANT && node->value && ct_rank(node->value) == 0;
 }

@@ -2,8 +2,7 @@
 
 #include "tensor/fail.h"
 
-static void put_node(struct ct__sink *s, const ct_tape *tape, size_t index)
-{
+static void put_node(struct ct__sink *s, const ct_tape *tape, size_t index) {
     const struct ct__node *node = &tape->nodes[index];
     ct__put_number(s, (int64_t)index);
     ct__put(s, " ");
@@ -27,8 +26,7 @@ static void put_node(struct ct__sink *s, const ct_tape *tape, size_t index)
     ct__put(s, "\n");
 }
 
-ct_status ct_tape_text(const ct_tape *tape, ct_write_fn *write, void *context)
-{
+ct_status ct_tape_text(const ct_tape *tape, ct_write_fn *write, void *context) {
     if (!tape)
         return ct__fail_null_operand(__func__);
     if (!write)

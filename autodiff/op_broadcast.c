@@ -25,7 +25,8 @@ static ct_var pull(const struct ct__pull *p, int argument) {
 
 ct_var ct_var_broadcast_to(ct_var x, int rank, const int64_t *shape) {
     struct ct__attr attr;
-    if (!ct__shape_attr(x, rank, shape, &attr)) return ct__null_of(x);
+    if (!ct__shape_attr(x, rank, shape, &attr))
+        return ct__null_of(x);
     return ct__record(CT_OP_broadcast, 1, &x, &attr);
 }
 

@@ -11,7 +11,8 @@ static ct_tensor *row_losses(const ct_tensor *logits, const ct_tensor *labels) {
     ct_tensor *label_logits = ct_pick(logits, labels);
     ct_tensor *lse = label_logits ? ct_logsumexp(logits, -1, false) : NULL;
     ct_tensor *losses = NULL;
-    if (lse) losses = ct_apply(CT_OP_sub, 2, (const ct_tensor *[]){lse, label_logits});
+    if (lse)
+        losses = ct_apply(CT_OP_sub, 2, (const ct_tensor *[]){lse, label_logits});
     ct_free(label_logits);
     ct_free(lse);
     return losses;
@@ -27,7 +28,8 @@ static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) 
 
 /* (softmax(X) - one_hot(Z)) G, G per row. */
 static ct_var pull(const struct ct__pull *P, int argument) {
-    if (argument == 1) return FLAT;
+    if (argument == 1)
+        return FLAT;
     const ct_tensor *labels = ct__value_of(P->x[1]);
     int64_t shape[CT_MAX_RANK];
     int rank = ct_rank(labels);
@@ -37,14 +39,13 @@ static ct_var pull(const struct ct__pull *P, int argument) {
     ct_var ones = ct_var_broadcast_to(K(1), rank, shape);
     ct_var chosen = ct_var_place(ones, P->x[1], classes);
     ct_var gap = SUB(ct_var_softmax(P->x[0], -1), chosen);
-    if (P->attr->reduction == CT_REDUCE_NONE) g = ct_var_expand_dims(g, -1);
+    if (P->attr->reduction == CT_REDUCE_NONE)
+        g = ct_var_expand_dims(g, -1);
     return SMUL(g, gap);
 }
 
 ct_var ct_var_cross_entropy(ct_var logits, ct_var labels, enum ct_reduction reduction) {
-    const ct_var in[] = {logits, labels};
-    struct ct__attr attr = {.reduction = reduction};
-    return ct__record(CT_OP_cross_entropy, 2, in, &attr);
+    return ct__record_loss(CT_OP_cross_entropy, logits, labels, reduction);
 }
 
 static const struct ct__sample samples[] = {

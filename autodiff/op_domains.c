@@ -14,8 +14,7 @@ static const struct ct__domain domains[CT_OP_COUNT][3] = {
 #include "tensor/ops.def"
 };
 
-struct ct__domain ct__op_domain(enum ct_op op, int argument)
-{
+struct ct__domain ct__op_domain(enum ct_op op, int argument) {
     struct ct__domain none = {-2, 2}; // structured ops take any number
     if (op >= CT_OP_COUNT || argument < 0 || argument >= 3)
         return none;

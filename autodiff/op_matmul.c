@@ -47,10 +47,13 @@ static ct_var record_vectors(ct_var a, ct_var b, int rank_a, int rank_b) {
         const ct_var in[] = {a, b};
         return ct__record(CT_OP_matmul, 2, in, NULL);
     }
-    if (rank_a == 1) a = ct_var_expand_dims(a, 0);
-    if (rank_b == 1) b = ct_var_expand_dims(b, -1);
+    if (rank_a == 1)
+        a = ct_var_expand_dims(a, 0);
+    if (rank_b == 1)
+        b = ct_var_expand_dims(b, -1);
     ct_var y = ct_var_is_null(a) || ct_var_is_null(b) ? ct_var_null() : record(a, b);
-    if (!ct_var_is_null(y)) y = ct_var_reshape(y, ct_rank(product), ct_shape(product));
+    if (!ct_var_is_null(y))
+        y = ct_var_reshape(y, ct_rank(product), ct_shape(product));
     ct_free(product);
     return y;
 }

@@ -4,14 +4,10 @@
 
 #include "tensor/fail.h"
 
-#include <string.h>
-
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
-    int rank = ct_rank(in[0]);
-    if (rank != ct_rank(in[1]) ||
-        memcmp(ct_shape(in[0]), ct_shape(in[1]), (size_t)rank * sizeof(int64_t)) != 0) {
+    if (!ct_same_shape(in[0], in[1])) {
         char a[CT__SHAPE_TEXT_BYTES], b[CT__SHAPE_TEXT_BYTES];
-        ct__format_shape(a, sizeof a, rank, ct_shape(in[0]));
+        ct__format_shape(a, sizeof a, ct_rank(in[0]), ct_shape(in[0]));
         ct__format_shape(b, sizeof b, ct_rank(in[1]), ct_shape(in[1]));
         return ct__fail_null(CT_ESHAPE, "ct_var_mse",
                              "a loss does not broadcast: mse needs equal shapes and was given %s "
@@ -31,9 +27,7 @@ static ct_var pull(const struct ct__pull *P, int argument) {
 }
 
 ct_var ct_var_mse(ct_var x, ct_var target, enum ct_reduction reduction) {
-    const ct_var in[] = {x, target};
-    struct ct__attr attr = {.reduction = reduction};
-    return ct__record(CT_OP_mean_squared, 2, in, &attr);
+    return ct__record_loss(CT_OP_mean_squared, x, target, reduction);
 }
 
 static const struct ct__sample samples[] = {

@@ -4,7 +4,8 @@
 
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
     int axes[CT_MAX_RANK];
-    for (int i = 0; i < attr->rank; i++) axes[i] = (int)attr->shape[i];
+    for (int i = 0; i < attr->rank; i++)
+        axes[i] = (int)attr->shape[i];
     return ct_permute(in[0], attr->rank, axes);
 }
 
@@ -20,7 +21,8 @@ static ct_var pull(const struct ct__pull *p, int argument) {
 
 ct_var ct_var_permute(ct_var x, int n, const int *axes) {
     struct ct__attr attr;
-    if (!ct__axes_attr(x, n, axes, &attr)) return ct__null_of(x);
+    if (!ct__axes_attr(x, n, axes, &attr))
+        return ct__null_of(x);
     return ct__record(CT_OP_permuted, 1, &x, &attr);
 }
 

@@ -18,14 +18,17 @@ static ct_var pull(const struct ct__pull *p, int argument) {
 
 ct_var ct_var_reshape(ct_var x, int rank, const int64_t *shape) {
     struct ct__attr attr;
-    if (!ct__shape_attr(x, rank, shape, &attr)) return ct__null_of(x);
+    if (!ct__shape_attr(x, rank, shape, &attr))
+        return ct__null_of(x);
     return ct__record(CT_OP_reshaped, 1, &x, &attr);
 }
 
 /* x in the shape of a view of its value `t`, recorded as a reshape. */
 static ct_var reshape_like(ct_var x, const ct_tensor *t, ct_tensor *view) {
-    if (!t) return ct__null_of(x);
-    if (!view) return ct__fail_op(x.tape, CT_OP_reshaped, 1, &t);
+    if (!t)
+        return ct__null_of(x);
+    if (!view)
+        return ct__fail_op(x.tape, CT_OP_reshaped, 1, &t);
     ct_var y = ct_var_reshape(x, ct_rank(view), ct_shape(view));
     ct_free(view);
     return y;

@@ -5,7 +5,8 @@
 /* attr: axis, start, step and count, start within the axis and the axis counted from the front. */
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
     int64_t stop = attr->start + attr->count * attr->step;
-    if (attr->count == 0) return ct_slice(in[0], attr->axis, 0, 0, 1);
+    if (attr->count == 0)
+        return ct_slice(in[0], attr->axis, 0, 0, 1);
     return ct_slice(in[0], attr->axis, attr->start, stop < 0 ? CT_END : stop, attr->step);
 }
 
@@ -34,18 +35,22 @@ static void resolve(struct ct__attr *attr, int64_t extent, int64_t start, int64_
     int64_t pace = down ? (attr->step == INT64_MIN ? INT64_MAX : -attr->step) : attr->step;
     attr->start = start;
     attr->count = way <= 0 ? 0 : (way - 1) / pace + 1;
-    if (attr->count <= 1) attr->step = 1;
+    if (attr->count <= 1)
+        attr->step = 1;
 }
 
 ct_var ct_var_slice(ct_var x, int axis, int64_t start, int64_t stop, int64_t step) {
     const ct_tensor *t = ct__operand(x);
-    if (!t) return ct__null_of(x);
+    if (!t)
+        return ct__null_of(x);
     struct ct__attr attr = {.axis = axis, .step = step};
     /* The view's own checks of the axis and the step, and their texts. */
     ct_tensor *view = ct_slice(t, axis, start, stop, step);
-    if (!view) return ct__fail_op(x.tape, CT_OP_sliced, 1, &t);
+    if (!view)
+        return ct__fail_op(x.tape, CT_OP_sliced, 1, &t);
     ct_free(view);
-    if (axis < 0) attr.axis += ct_rank(t);
+    if (axis < 0)
+        attr.axis += ct_rank(t);
     resolve(&attr, ct_shape(t)[attr.axis], start, stop);
     return ct__record(CT_OP_sliced, 1, &x, &attr);
 }
@@ -57,7 +62,8 @@ ct_var ct_var_flip(ct_var x, int axis) {
 ct_var ct_var_select(ct_var x, int axis, int64_t index) {
     const ct_tensor *t = ct__operand(x);
     ct_tensor *view = t ? ct_select(t, axis, index) : NULL;
-    if (!view) return t ? ct__fail_op(x.tape, CT_OP_sliced, 1, &t) : ct__null_of(x);
+    if (!view)
+        return t ? ct__fail_op(x.tape, CT_OP_sliced, 1, &t) : ct__null_of(x);
     ct_var slice = ct_var_slice(x, axis, index, index == -1 ? CT_END : index + 1, 1);
     ct_var y = ct_var_reshape(slice, ct_rank(view), ct_shape(view));
     ct_free(view);

@@ -27,18 +27,26 @@ ct_var ct_var_sum(ct_var x, int axis, bool keepdims) {
 }
 
 /* The sum divided by the number of items. */
-ct_var ct_var_mean(ct_var x, int axis, bool keepdims) {
-    const ct_tensor *t = ct__operand(x);
-    if (!t) return ct__null_of(x);
+ct_var ct_var_mean_axes(ct_var x, int n, const int *axes, bool keepdims) {
+    struct ct__attr attr;
+    const ct_tensor *t = ct__axes_attr(x, n, axes, &attr) ? ct__operand(x) : NULL;
+    if (!t)
+        return ct__null_of(x);
     const ct_scalar *scalar = ct_dtype(t);
-    if (!ct_can_reduce(t, 1, &axis)) {
-        ct_free(ct_mean(t, axis, keepdims)); /* fails, and says why */
+    if (!ct_can_reduce(t, n, axes)) {
+        ct_free(ct_mean_axes(t, n, axes, keepdims)); /* fails, and says why */
         return ct__fail_op(x.tape, CT_OP_summed, 1, &t);
     }
-    size_t n = axis == CT_ALL ? ct_count(t) : (size_t)ct_extent(t, axis);
-    ct_var sum = ct_var_sum(x, axis, keepdims);
-    const ct_var in[] = {sum, ct_constant_of(x.tape, scalar, (double)n)};
+    double items = 1;
+    for (int i = 0; i < n; i++)
+        items *= axes[i] == CT_ALL ? (double)ct_count(t) : (double)ct_extent(t, axes[i]);
+    ct_var sum = ct_var_sum_axes(x, n, axes, keepdims);
+    const ct_var in[] = {sum, ct_constant_of(x.tape, scalar, items)};
     return ct__record_elementwise(CT_OP_div, 2, in);
+}
+
+ct_var ct_var_mean(ct_var x, int axis, bool keepdims) {
+    return ct_var_mean_axes(x, 1, &axis, keepdims);
 }
 
 static const struct ct__sample samples[] = {

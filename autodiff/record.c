@@ -33,8 +33,8 @@ static void describe_operands(char *text, size_t size, int n, const ct_tensor *c
     for (int i = 0; i < n && at < size; i++) {
         char shape[CT__SHAPE_TEXT_BYTES];
         ct__format_shape(shape, sizeof shape, ct_rank(in[i]), ct_shape(in[i]));
-        int length = snprintf(text + at, size - at, "%s%s%s", i ? ", " : "",
-                              ct_dtype(in[i])->name, shape);
+        int length =
+            snprintf(text + at, size - at, "%s%s%s", i ? ", " : "", ct_dtype(in[i])->name, shape);
         at += length > 0 ? (size_t)length : 0;
     }
 }
@@ -47,7 +47,8 @@ static void describe_scope(const ct_tape *tape, char text[SCOPE_BYTES]) {
         memcpy(inner, text, sizeof inner);
         int length = snprintf(text, SCOPE_BYTES, "%s%s%s", tape->text + tape->scopes[s].name,
                               inner[0] ? "/" : "", inner);
-        if (length >= SCOPE_BYTES) return; /* cut: the outermost names are the less telling ones */
+        if (length >= SCOPE_BYTES)
+            return; /* cut: the outermost names are the less telling ones */
     }
 }
 
@@ -67,7 +68,8 @@ ct_var ct__fail_op(ct_tape *tape, enum ct_op op, int n, const ct_tensor *const i
 /* The tape of the operands, or NULL after an error. */
 static ct_tape *tape_of(int n, const ct_var *in) {
     ct_tape *tape = NULL;
-    for (int i = 0; i < n && !tape; i++) tape = in[i].tape;
+    for (int i = 0; i < n && !tape; i++)
+        tape = in[i].tape;
     if (!tape) {
         ct__fail_null_operand("tape");
         return NULL;
@@ -82,16 +84,19 @@ static ct_tape *tape_of(int n, const ct_var *in) {
 }
 
 const ct_tensor *ct__operand(ct_var v) {
-    if (v.tape && !ct__may_record(v.tape)) return NULL;
+    if (v.tape && !ct__may_record(v.tape))
+        return NULL;
     const struct ct__node *node = ct__node(v);
     return node ? node->value : NULL;
 }
 
 static bool values_of(ct_tape *tape, int n, const ct_var *in, const ct_tensor *values[]) {
     for (int i = 0; i < n; i++) {
-        if (!in[i].tape) ct__tape_fail(tape, CT_EINVAL, "an operand is the null variable");
+        if (!in[i].tape)
+            ct__tape_fail(tape, CT_EINVAL, "an operand is the null variable");
         values[i] = in[i].tape ? ct__operand(in[i]) : NULL;
-        if (!values[i]) return false;
+        if (!values[i])
+            return false;
     }
     return true;
 }
@@ -99,11 +104,14 @@ static bool values_of(ct_tape *tape, int n, const ct_var *in, const ct_tensor *v
 ct_var ct__record(enum ct_op op, int n, const ct_var *in, const struct ct__attr *attr) {
     const ct_tensor *values[CT__MAX_INPUTS];
     ct_tape *tape = tape_of(n, in);
-    if (!tape) return ct_var_null();
-    if (!values_of(tape, n, in, values)) return (ct_var){tape, CT__NO_NODE, 0};
+    if (!tape)
+        return ct_var_null();
+    if (!values_of(tape, n, in, values))
+        return (ct_var){tape, CT__NO_NODE, 0};
     const struct ct__op_record *record = ct__op_record(op);
     ct_tensor *value = record ? record->run(values, attr) : ct_apply(op, n, values);
-    if (!value) return ct__fail_op(tape, op, n, values);
+    if (!value)
+        return ct__fail_op(tape, op, n, values);
     return ct__append_op(tape, op, n, in, value, attr);
 }
 
@@ -114,8 +122,7 @@ static bool rides_along(ct_var v) {
 }
 
 static bool has_shape(const ct_tensor *t, int rank, const int64_t *shape) {
-    return ct_rank(t) == rank &&
-           memcmp(ct_shape(t), shape, (size_t)rank * sizeof(int64_t)) == 0;
+    return ct_rank(t) == rank && memcmp(ct_shape(t), shape, (size_t)rank * sizeof(int64_t)) == 0;
 }
 
 ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in) {
@@ -123,8 +130,10 @@ ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in) {
     int64_t shape[CT_MAX_RANK];
     ct_var operands[CT__MAX_INPUTS];
     ct_tape *tape = tape_of(n, in);
-    if (!tape) return ct_var_null();
-    if (!values_of(tape, n, in, values)) return (ct_var){tape, CT__NO_NODE, 0};
+    if (!tape)
+        return ct_var_null();
+    if (!values_of(tape, n, in, values))
+        return (ct_var){tape, CT__NO_NODE, 0};
     int rank = ct_rank(values[0]);
     memcpy(shape, ct_shape(values[0]), (size_t)rank * sizeof(int64_t));
     for (int i = 1; i < n && rank >= 0; i++)
@@ -144,7 +153,8 @@ bool ct__shape_attr(ct_var x, int rank, const int64_t *shape, struct ct__attr *a
     else if (rank > 0 && !shape)
         ct__tape_fail(x.tape, CT_EINVAL, "a shape of %d axes is NULL", rank);
     else {
-        for (int i = 0; i < rank; i++) attr->shape[i] = shape[i];
+        for (int i = 0; i < rank; i++)
+            attr->shape[i] = shape[i];
         return true;
     }
     return false;
@@ -158,7 +168,8 @@ bool ct__axes_attr(ct_var x, int n, const int *axes, struct ct__attr *attr) {
     else if (n > 0 && !axes)
         ct__tape_fail(x.tape, CT_EINVAL, "%d axes are NULL", n);
     else {
-        for (int i = 0; i < n; i++) attr->shape[i] = axes[i];
+        for (int i = 0; i < n; i++)
+            attr->shape[i] = axes[i];
         return true;
     }
     return false;

@@ -12,7 +12,8 @@
 
 ct_tape *ct_tape_new(void) {
     ct_tape *tape = ct__alloc_zero(sizeof *tape);
-    if (!tape) return ct__fail_null(CT_ENOMEM, "ct_tape_new", "out of memory for a tape");
+    if (!tape)
+        return ct__fail_null(CT_ENOMEM, "ct_tape_new", "out of memory for a tape");
     tape->scope = CT__NO_NODE;
     tape->primal = CT__NO_NODE;
     return tape;
@@ -23,13 +24,15 @@ static void drop_nodes(ct_tape *tape, size_t length) {
        the next turn of a loop asks for them. */
     while (tape->length > length) {
         struct ct__node *node = &tape->nodes[--tape->length];
-        if (node->released) tape->released--;
+        if (node->released)
+            tape->released--;
         ct_free(node->value);
     }
 }
 
 void ct_tape_free(ct_tape *tape) {
-    if (!tape) return;
+    if (!tape)
+        return;
     drop_nodes(tape, 0);
     ct__free(tape->nodes);
     ct__free(tape->attrs);
@@ -98,33 +101,45 @@ ct_var ct_tape_fail(ct_tape *tape, ct_status code, const char *message) {
     return ct__tape_fail(tape, code, "%s", message);
 }
 
+/* The node of a variable, whatever the state of the tape; else what is wrong, in words. */
+static const struct ct__node *find(ct_var v, const char **fault) {
+    if (v.index == CT__NO_NODE)
+        *fault = "the variable is null";
+    else if (v.index >= v.tape->length || v.tape->nodes[v.index].generation != v.generation)
+        *fault = "the variable is stale: the tape was rewound to before it";
+    else
+        return &v.tape->nodes[v.index];
+    return NULL;
+}
+
+static const char of_no_tape[] = "the variable is null: it belongs to no tape";
+
 const struct ct__node *ct__node(ct_var v) {
+    const char *fault;
     if (!v.tape) {
-        ct__fail(CT_EINVAL, "tape", "the variable belongs to no tape");
+        ct__fail(CT_EINVAL, "ct_tape", "%s", of_no_tape);
         return NULL;
     }
-    if (v.tape->status != CT_OK) return NULL;
-    if (v.index == CT__NO_NODE) {
-        ct__tape_fail(v.tape, CT_EINVAL, "the variable is null");
+    if (v.tape->status != CT_OK)
         return NULL;
-    }
-    if (v.index >= v.tape->length || v.tape->nodes[v.index].generation != v.generation) {
-        ct__tape_fail(v.tape, CT_ESTALE,
-                      "the variable %u is stale: the tape was rewound to before it", v.index);
-        return NULL;
-    }
-    return &v.tape->nodes[v.index];
+    const struct ct__node *node = find(v, &fault);
+    if (!node)
+        ct__tape_fail(v.tape, v.index == CT__NO_NODE ? CT_EINVAL : CT_ESTALE, "%s", fault);
+    return node;
 }
 
 /* --- growing --- */
 
 /* Room for one more item of a growing array; pointers into it move. */
 static bool reserve(void **items, size_t size, size_t length, size_t *capacity, size_t extra) {
-    if (length + extra <= *capacity) return true;
+    if (length + extra <= *capacity)
+        return true;
     size_t wanted = *capacity ? 2 * *capacity : 64;
-    while (wanted < length + extra) wanted *= 2;
+    while (wanted < length + extra)
+        wanted *= 2;
     void *moved = wanted <= SIZE_MAX / size ? ct__realloc(*items, wanted * size) : NULL;
-    if (!moved) return false;
+    if (!moved)
+        return false;
     *items = moved;
     *capacity = wanted;
     return true;
@@ -133,7 +148,8 @@ static bool reserve(void **items, size_t size, size_t length, size_t *capacity, 
 static bool add_text(ct_tape *tape, const char *text, uint32_t *offset) {
     size_t size = strlen(text) + 1;
     void *items = tape->text;
-    if (!reserve(&items, 1, tape->text_length, &tape->text_capacity, size)) return false;
+    if (!reserve(&items, 1, tape->text_length, &tape->text_capacity, size))
+        return false;
     tape->text = items;
     *offset = (uint32_t)tape->text_length;
     memcpy(tape->text + tape->text_length, text, size);
@@ -143,7 +159,8 @@ static bool add_text(ct_tape *tape, const char *text, uint32_t *offset) {
 
 static bool add_attr(ct_tape *tape, const struct ct__attr *attr, uint32_t *index) {
     void *items = tape->attrs;
-    if (!reserve(&items, sizeof *attr, tape->attr_length, &tape->attr_capacity, 1)) return false;
+    if (!reserve(&items, sizeof *attr, tape->attr_length, &tape->attr_capacity, 1))
+        return false;
     tape->attrs = items;
     *index = (uint32_t)tape->attr_length;
     tape->attrs[tape->attr_length++] = *attr;
@@ -152,7 +169,8 @@ static bool add_attr(ct_tape *tape, const struct ct__attr *attr, uint32_t *index
 
 /* Whether the tape can take another node now. */
 static bool may_record(ct_tape *tape) {
-    if (tape->status != CT_OK) return false;
+    if (tape->status != CT_OK)
+        return false;
     if (tape->released > 0) {
         ct__tape_fail(tape, CT_ESTALE,
                       "the tape cannot be extended after a step released its leaves: rewind it");
@@ -171,7 +189,8 @@ static ct_var append(ct_tape *tape, struct ct__node node, ct_tensor *value,
     void *items = tape->nodes;
     node.attr = CT__NO_NODE;
     bool room = reserve(&items, sizeof node, tape->length, &tape->capacity, 1);
-    if (room) tape->nodes = items;
+    if (room)
+        tape->nodes = items;
     if (!room || (attr && !add_attr(tape, attr, &node.attr))) {
         ct_free(value);
         return ct__tape_fail(tape, CT_ENOMEM, "out of memory for node %zu of the tape",
@@ -193,9 +212,11 @@ static ct_var input(ct_tape *tape, const ct_tensor *value, const char *name,
         ct__fail_null_operand(who);
         return ct_var_null();
     }
-    if (!may_record(tape)) return (ct_var){tape, CT__NO_NODE, 0};
+    if (!may_record(tape))
+        return (ct_var){tape, CT__NO_NODE, 0};
     ct_tensor *share = ct_copy(value);
-    if (!share) return ct__tape_fail(tape, ct_error()->code, "%s: %s", who, ct_error()->message);
+    if (!share)
+        return ct__tape_fail(tape, ct_error()->code, "%s: %s", who, ct_error()->message);
     if (kind == CT__NODE_LEAF && !(ct_dtype(share)->traits & CT_DIFFERENTIABLE)) {
         const char *type = ct_dtype(share)->name;
         ct_free(share);
@@ -217,8 +238,10 @@ ct_var ct_constant(ct_tape *tape, const ct_tensor *value, const char *name) {
 }
 
 ct_var ct_constant_of(ct_tape *tape, const ct_scalar *scalar, double value) {
-    if (!tape) ct__fail_null_operand("ct_constant_of");
-    if (!tape || tape->status != CT_OK) return (ct_var){tape, CT__NO_NODE, 0};
+    if (!tape)
+        ct__fail_null_operand("ct_constant_of");
+    if (!tape || tape->status != CT_OK)
+        return (ct_var){tape, CT__NO_NODE, 0};
     ct_tensor *item = ct_from_double(scalar, value);
     if (!item)
         return ct__tape_fail(tape, ct_error()->code, "ct_constant_of: %s", ct_error()->message);
@@ -230,7 +253,8 @@ ct_var ct_constant_of(ct_tape *tape, const ct_scalar *scalar, double value) {
 ct_var ct__append_op(ct_tape *tape, enum ct_op op, int n, const ct_var *in, ct_tensor *value,
                      const struct ct__attr *attr) {
     struct ct__node node = {.kind = CT__NODE_OP, .op = (uint16_t)op, .inputs = (uint8_t)n};
-    for (int i = 0; i < n; i++) node.in[i] = in[i].index;
+    for (int i = 0; i < n; i++)
+        node.in[i] = in[i].index;
     return append(tape, node, value, attr);
 }
 
@@ -242,7 +266,8 @@ bool ct__may_record(ct_tape *tape) {
 
 ct_var ct_named(ct_var v, const char *name) {
     const struct ct__node *node = ct__node(v);
-    if (!node || !name) return v;
+    if (!node || !name)
+        return v;
     uint32_t offset;
     if (!add_text(v.tape, name, &offset))
         return ct__tape_fail(v.tape, CT_ENOMEM, "out of memory for the name of node %u", v.index);
@@ -255,8 +280,10 @@ const char *ct__node_name(const ct_tape *tape, const struct ct__node *node) {
 }
 
 void ct_scope_begin(ct_tape *tape, const char *name) {
-    if (!tape) ct__fail_null_operand("ct_scope_begin");
-    if (!tape || tape->status != CT_OK) return;
+    if (!tape)
+        ct__fail_null_operand("ct_scope_begin");
+    if (!tape || tape->status != CT_OK)
+        return;
     struct ct__scope scope = {0, tape->scope};
     void *items = tape->scopes;
     if (!reserve(&items, sizeof scope, tape->scope_length, &tape->scope_capacity, 1)) {
@@ -273,8 +300,10 @@ void ct_scope_begin(ct_tape *tape, const char *name) {
 }
 
 void ct_scope_end(ct_tape *tape) {
-    if (!tape) ct__fail_null_operand("ct_scope_end");
-    if (!tape || tape->status != CT_OK) return;
+    if (!tape)
+        ct__fail_null_operand("ct_scope_end");
+    if (!tape || tape->status != CT_OK)
+        return;
     if (tape->scope == CT__NO_NODE)
         ct__tape_fail(tape, CT_EINVAL, "ct_scope_end without a ct_scope_begin");
     else
@@ -284,20 +313,20 @@ void ct_scope_end(ct_tape *tape) {
 /* --- looking --- */
 
 const ct_tensor *ct_value(ct_var v) {
-    const struct ct__node *node = ct__node(v);
-    if (!node) {
-        if (v.tape && v.tape->status != CT_OK)
-            ct__fail(v.tape->status, "ct_value", "%s", v.tape->message);
-        return NULL;
-    }
-    if (node->released) {
-        ct__tape_fail(v.tape, CT_ESTALE,
-                      "the value of node %u was released by a step: rewind the tape and record it "
-                      "anew",
-                      v.index);
-        return NULL;
-    }
-    return node->value;
+    const char *fault;
+    if (!v.tape)
+        return ct__fail_null(CT_EINVAL, "ct_value", "%s", of_no_tape);
+    const struct ct__node *node = find(v, &fault);
+    if (node && !node->released)
+        return node->value;
+    /* In a tape in error, a null variable is what that error made. */
+    if (v.tape->status != CT_OK)
+        return ct__fail_null(v.tape->status, "ct_value", "%s", v.tape->message);
+    if (node)
+        fault = "the value was released by a step: rewind the tape and record it anew";
+    ct__tape_fail_in("ct_value", v.tape, v.index == CT__NO_NODE ? CT_EINVAL : CT_ESTALE, "%s",
+                     fault);
+    return NULL;
 }
 
 double ct_value_item(ct_var v) {
@@ -313,7 +342,8 @@ ct_mark ct_tape_mark(const ct_tape *tape) {
         return (ct_mark){0};
     }
     uint32_t length = (uint32_t)tape->length;
-    return (ct_mark){.nodes = length,
+    return (ct_mark){.tape = tape,
+                     .nodes = length,
                      .generation = length ? tape->nodes[length - 1].generation : 0,
                      .scope = tape->scope,
                      .scopes = (uint32_t)tape->scope_length,
@@ -325,12 +355,16 @@ ct_mark ct_tape_mark(const ct_tape *tape) {
 static void drop_late_names(ct_tape *tape) {
     for (size_t i = 0; i < tape->length; i++) {
         struct ct__node *node = &tape->nodes[i];
-        if (node->name != CT__NO_NODE && node->name >= tape->text_length) node->name = CT__NO_NODE;
+        if (node->name != CT__NO_NODE && node->name >= tape->text_length)
+            node->name = CT__NO_NODE;
     }
 }
 
 ct_status ct_tape_rewind(ct_tape *tape, ct_mark mark) {
-    if (!tape) return ct__fail_null_operand("ct_tape_rewind");
+    if (!tape)
+        return ct__fail_null_operand("ct_tape_rewind");
+    if (mark.tape && mark.tape != tape)
+        return ct__fail(CT_EINVAL, "ct_tape_rewind", "the mark belongs to another tape");
     bool gone = mark.nodes > tape->length ||
                 (mark.nodes > 0 && tape->nodes[mark.nodes - 1].generation != mark.generation);
     if (gone)
@@ -353,7 +387,8 @@ ct_status ct_tape_rewind(ct_tape *tape, ct_mark mark) {
 static void release_storage(ct_tape *tape, const ct_tensor *leaf) {
     for (size_t i = 0; i < tape->length; i++) {
         struct ct__node *node = &tape->nodes[i];
-        if (node->released || !ct_shares_storage(node->value, leaf)) continue;
+        if (node->released || !ct_shares_storage(node->value, leaf))
+            continue;
         ct_free(node->value);
         node->value = NULL;
         node->released = true;
@@ -362,19 +397,23 @@ static void release_storage(ct_tape *tape, const ct_tensor *leaf) {
 }
 
 ct_status ct_tape_release(ct_tape *tape, size_t n, const ct_var *leaves) {
-    if (!tape || (n > 0 && !leaves)) return ct__fail_null_operand("ct_tape_release");
+    if (!tape || (n > 0 && !leaves))
+        return ct__fail_null_operand("ct_tape_release");
     if (tape->status != CT_OK)
         return ct__fail(tape->status, "ct_tape_release", "%s", tape->message);
     for (size_t i = 0; i < n; i++) {
         if (leaves[i].tape != tape)
             ct__tape_fail(tape, CT_EINVAL, "a leaf of another tape cannot be released");
-        if (leaves[i].tape != tape || !ct__node(leaves[i])) return tape->status;
+        if (leaves[i].tape != tape || !ct__node(leaves[i]))
+            return tape->status;
     }
     for (size_t i = 0; i < n; i++) {
         const struct ct__node *node = &tape->nodes[leaves[i].index];
-        if (node->released) continue;
+        if (node->released)
+            continue;
         ct_tensor *leaf = ct_copy(node->value);
-        if (!leaf) return ct_error()->code;
+        if (!leaf)
+            return ct_error()->code;
         release_storage(tape, leaf);
         ct_free(leaf);
     }

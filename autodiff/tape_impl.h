@@ -13,27 +13,27 @@ enum ct__node_kind { CT__NODE_OP, CT__NODE_LEAF, CT__NODE_CONSTANT };
 /* Parameters of a structured op. Which fields count is the op's own business. Kept small: a node
    holds only the offset of the one it needs. */
 struct ct__attr {
-    int rank;                    /* of shape or axes */
+    int rank; /* of shape or axes */
     int axis;
     bool keepdims;
     enum ct_reduction reduction;
-    int64_t shape[CT_MAX_RANK];  /* a target shape, or a permutation */
-    int64_t start, step, count;  /* of a slice or its transpose */
+    int64_t shape[CT_MAX_RANK]; /* a target shape, or a permutation */
+    int64_t start, step, count; /* of a slice or its transpose */
 };
 
 struct ct__node {
-    ct_tensor *value;   /* NULL once released */
-    uint16_t op;        /* enum ct_op, when kind is CT__NODE_OP */
-    uint8_t kind;       /* enum ct__node_kind */
+    ct_tensor *value; /* NULL once released */
+    uint16_t op;      /* enum ct_op, when kind is CT__NODE_OP */
+    uint8_t kind;     /* enum ct__node_kind */
     uint8_t inputs;
-    bool backward;      /* recorded by ct_grad */
+    bool backward; /* recorded by ct_grad */
     bool released;
     uint32_t generation;
     uint32_t in[CT__MAX_INPUTS];
-    uint32_t attr;      /* index into the tape's attributes, or CT__NO_NODE */
-    uint32_t name;      /* offset into the tape's text, or CT__NO_NODE */
-    uint32_t scope;     /* index into the tape's scopes, or CT__NO_NODE */
-    uint32_t primal;    /* the forward node whose pull recorded this one, or CT__NO_NODE */
+    uint32_t attr;   /* index into the tape's attributes, or CT__NO_NODE */
+    uint32_t name;   /* offset into the tape's text, or CT__NO_NODE */
+    uint32_t scope;  /* index into the tape's scopes, or CT__NO_NODE */
+    uint32_t primal; /* the forward node whose pull recorded this one, or CT__NO_NODE */
 };
 
 struct ct__scope {
@@ -54,9 +54,9 @@ struct ct_tape {
     uint32_t generation; /* of what is recorded now; grows with each rewind */
     size_t released;     /* number of released nodes: while > 0 nothing may be recorded */
     bool recording_backward;
-    uint32_t primal;     /* while ct_grad records: the node whose pull runs */
-    uint32_t *sweep;     /* scratch of ct_grad: cotangent node per node, kept for the next call */
-    uint8_t *wanted;     /* scratch of ct_grad: does the node lead to an x */
+    uint32_t primal; /* while ct_grad records: the node whose pull runs */
+    uint32_t *sweep; /* scratch of ct_grad: cotangent node per node, kept for the next call */
+    uint8_t *wanted; /* scratch of ct_grad: does the node lead to an x */
     size_t sweep_capacity;
     ct_status status;
     char message[512];
@@ -76,7 +76,7 @@ struct ct__sample {
     int inputs;
     int rank[CT__MAX_INPUTS];
     int64_t shape[CT__MAX_INPUTS][4];
-    int64_t labels;   /* if > 0, the last input is i64 with values in [0, labels) */
+    int64_t labels; /* if > 0, the last input is i64 with values in [0, labels) */
     struct ct__attr attr;
 };
 

@@ -44,10 +44,9 @@ static word constant(struct formula *f, double value) {
 }
 
 static word apply(enum ct_op op, int arity, word a, word b, word c) {
-    return add_term(a.formula, (struct term){.kind = APPLIED,
-                                             .op = op,
-                                             .arity = arity,
-                                             .in = {a.term, b.term, c.term}});
+    return add_term(
+        a.formula,
+        (struct term){.kind = APPLIED, .op = op, .arity = arity, .in = {a.term, b.term, c.term}});
 }
 
 /* Every term of the formula is an operand of a later one, and children are made before parents. What
@@ -67,7 +66,8 @@ static ct_var record(struct formula *f, int root) {
             t->var = g ? ct_constant_of(f->pull->tape, ct_dtype(g->value), t->value) : f->pull->g;
         } else if (t->kind == APPLIED) {
             ct_var in[3];
-            for (int i = 0; i < t->arity; i++) in[i] = f->terms[t->in[i]].var;
+            for (int i = 0; i < t->arity; i++)
+                in[i] = f->terms[t->in[i]].var;
             t->var = ct__record_elementwise(t->op, t->arity, in);
         }
         depth--;
@@ -135,7 +135,8 @@ static pull_fn *const pulls[CT_OP_COUNT][3] = {
 ct_var ct__elementwise_pull(enum ct_op op, const struct ct__pull *p, int argument) {
     pull_fn *f = pulls[op][argument];
     struct formula formula;
-    if (!f) return ct__flat();
+    if (!f)
+        return ct__flat();
     formula.pull = p;
     formula.count = 0;
     word x = letter(&formula, p->x[0]), z = letter(&formula, p->x[1]);

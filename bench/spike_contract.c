@@ -181,8 +181,8 @@ static void bench_sums(size_t bytes, const char *where) {
                 sum[isa] = (struct sum_case){sums[isa][type], cases[c].job};
                 e[isa] = (struct entry){.name = isa_name[isa], .run = run_sum, .ctx = &sum[isa]};
             }
-            e[isas] = (struct entry){.name = "read", .ctx = &all,
-                                     .run = isas == ISAS ? read_wide : read_narrow};
+            e[isas] = (struct entry){
+                .name = "read", .ctx = &all, .run = isas == ISAS ? read_wide : read_narrow};
             measure(e, isas + 1);
             printf("%-4s %s %-20s", type_name[type], where, cases[c].name);
             for (int i = 0; i <= isas; i++) {
@@ -228,8 +228,8 @@ static void run_blas(void *ctx) {
         blas_single(ROWS, ta, tb, m, n, k, 1.0f, (const void *)p->job.a, lda,
                     (const void *)p->job.b, ldb, 0.0f, (void *)p->job.c, n);
     } else {
-        blas_double(ROWS, ta, tb, m, n, k, 1.0, (const void *)p->job.a, lda,
-                    (const void *)p->job.b, ldb, 0.0, (void *)p->job.c, n);
+        blas_double(ROWS, ta, tb, m, n, k, 1.0, (const void *)p->job.a, lda, (const void *)p->job.b,
+                    ldb, 0.0, (void *)p->job.c, n);
     }
 }
 
@@ -287,14 +287,19 @@ static void open_blas(void) {
 }
 
 static void bench_products(void) {
-    static const struct { size_t m, k, n; bool ta, tb; } sizes[] = {
-        {16, 16, 16, false, false},    {32, 32, 32, false, false},   {64, 64, 64, false, false},
-        {128, 128, 128, false, false}, {256, 256, 256, false, false}, {512, 512, 512, false, false},
-        {1024, 1024, 1024, false, false}, {32, 64, 64, false, false}, {64, 784, 128, false, false},
-        {64, 784, 128, false, true},   {784, 64, 128, true, false},  {64, 128, 10, false, false},
-        {64, 128, 10, false, true},    {1, 512, 784, false, false},  {1, 784, 512, false, true},
-        {512, 784, 1, false, false},   {1, 4096, 4096, false, false},
-        {1000, 1000, 1000, false, true},
+    static const struct {
+        size_t m, k, n;
+        bool ta, tb;
+    } sizes[] = {
+        {16, 16, 16, false, false},       {32, 32, 32, false, false},
+        {64, 64, 64, false, false},       {128, 128, 128, false, false},
+        {256, 256, 256, false, false},    {512, 512, 512, false, false},
+        {1024, 1024, 1024, false, false}, {32, 64, 64, false, false},
+        {64, 784, 128, false, false},     {64, 784, 128, false, true},
+        {784, 64, 128, true, false},      {64, 128, 10, false, false},
+        {64, 128, 10, false, true},       {1, 512, 784, false, false},
+        {1, 784, 512, false, true},       {512, 784, 1, false, false},
+        {1, 4096, 4096, false, false},    {1000, 1000, 1000, false, true},
     };
     open_blas();
     struct entry peak[2] = {{.name = "avx2", .run = peak_narrow},
@@ -313,10 +318,18 @@ static void bench_products(void) {
             char *a = calloc(m * k, type_size[type]), *b = calloc(k * n, type_size[type]);
             char *x = calloc(m * n, type_size[type]);
             struct ct_matmul_job job = {
-                .m = m, .n = n, .k = k,
-                .a = a, .a_row = ta ? s : (ptrdiff_t)k * s, .a_col = ta ? (ptrdiff_t)m * s : s,
-                .b = b, .b_row = tb ? s : (ptrdiff_t)n * s, .b_col = tb ? (ptrdiff_t)k * s : s,
-                .c = x, .c_row = (ptrdiff_t)n * s, .c_col = s,
+                .m = m,
+                .n = n,
+                .k = k,
+                .a = a,
+                .a_row = ta ? s : (ptrdiff_t)k * s,
+                .a_col = ta ? (ptrdiff_t)m * s : s,
+                .b = b,
+                .b_row = tb ? s : (ptrdiff_t)n * s,
+                .b_col = tb ? (ptrdiff_t)k * s : s,
+                .c = x,
+                .c_row = (ptrdiff_t)n * s,
+                .c_col = s,
             };
             struct product p[ISAS + 1];
             struct entry e[ISAS + 1];

@@ -42,8 +42,7 @@ PEERS(log1p)
 PEERS(tanh)
 PEERS(erf)
 
-static long double sigmoid(long double x)
-{
+static long double sigmoid(long double x) {
     return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
 }
 
@@ -90,38 +89,32 @@ enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
 
 #define AVX512 __attribute__((target("avx512f")))
 
-static void map32_1(float (*f)(float), size_t n, const float *x, float *y)
-{
+static void map32_1(float (*f)(float), size_t n, const float *x, float *y) {
     for (size_t i = 0; i < n; i++)
         y[i] = f(x[i]);
 }
 
-static void map32_8(__m256 (*f)(__m256), size_t n, const float *x, float *y)
-{
+static void map32_8(__m256 (*f)(__m256), size_t n, const float *x, float *y) {
     for (size_t i = 0; i < n; i += 8)
         _mm256_storeu_ps(y + i, f(_mm256_loadu_ps(x + i)));
 }
 
-AVX512 static void map32_16(__m512 (*f)(__m512), size_t n, const float *x, float *y)
-{
+AVX512 static void map32_16(__m512 (*f)(__m512), size_t n, const float *x, float *y) {
     for (size_t i = 0; i < n; i += 16)
         _mm512_storeu_ps(y + i, f(_mm512_loadu_ps(x + i)));
 }
 
-static void map64_1(double (*f)(double), size_t n, const double *x, double *y)
-{
+static void map64_1(double (*f)(double), size_t n, const double *x, double *y) {
     for (size_t i = 0; i < n; i++)
         y[i] = f(x[i]);
 }
 
-static void map64_4(__m256d (*f)(__m256d), size_t n, const double *x, double *y)
-{
+static void map64_4(__m256d (*f)(__m256d), size_t n, const double *x, double *y) {
     for (size_t i = 0; i < n; i += 4)
         _mm256_storeu_pd(y + i, f(_mm256_loadu_pd(x + i)));
 }
 
-AVX512 static void map64_8(__m512d (*f)(__m512d), size_t n, const double *x, double *y)
-{
+AVX512 static void map64_8(__m512d (*f)(__m512d), size_t n, const double *x, double *y) {
     for (size_t i = 0; i < n; i += 8)
         _mm512_storeu_pd(y + i, f(_mm512_loadu_pd(x + i)));
 }
@@ -133,16 +126,14 @@ enum { WIDTH1, AVX2, AVX512F, ISAS };
 static const char *const maker_names[MAKERS] = {"ours", "SLEEF", "glibc"};
 static const char *const isa_names[ISAS] = {"width 1", "AVX2", "AVX-512"};
 
-static const struct vmath_probe *probe_of(int isa)
-{
+static const struct vmath_probe *probe_of(int isa) {
     return isa == WIDTH1 ? &vmath_probe_scalar
            : isa == AVX2 ? &vmath_probe_avx2
                          : &vmath_probe_avx512;
 }
 
 // Both return false where the maker has no such function.
-static bool run32(const struct subject *s, int maker, int isa, const float *x, float *y)
-{
+static bool run32(const struct subject *s, int maker, int isa, const float *x, float *y) {
     if (maker == OURS)
         probe_of(isa)->loops[s->function].f32(ITEMS, x, x, y);
     else if (!s->libm32)
@@ -156,8 +147,7 @@ static bool run32(const struct subject *s, int maker, int isa, const float *x, f
     return true;
 }
 
-static bool run64(const struct subject *s, int maker, int isa, const double *x, double *y)
-{
+static bool run64(const struct subject *s, int maker, int isa, const double *x, double *y) {
     if (maker == OURS)
         probe_of(isa)->loops[s->function].f64(ITEMS, x, x, y);
     else if (!s->libm64)
@@ -176,8 +166,7 @@ static bool run64(const struct subject *s, int maker, int isa, const double *x, 
 _Alignas(64) static float x32[ITEMS + 16], y32[ITEMS + 16];
 _Alignas(64) static double x64[ITEMS + 16], y64[ITEMS + 16];
 
-static void fill(const struct subject *s, uint64_t *state)
-{
+static void fill(const struct subject *s, uint64_t *state) {
     for (size_t k = 0; k < ITEMS + 16; k++) {
         *state = *state * 6364136223846793005u + 1442695040888963407u;
         x64[k] = s->lo + (double)(*state >> 11) * 0x1p-53 * (s->hi - s->lo);
@@ -185,33 +174,28 @@ static void fill(const struct subject *s, uint64_t *state)
     }
 }
 
-static bool run(const struct subject *s, bool wide, int maker, int isa)
-{
+static bool run(const struct subject *s, bool wide, int maker, int isa) {
     return wide ? run64(s, maker, isa, x64, y64) : run32(s, maker, isa, x32, y32);
 }
 
-static double now_ns(void)
-{
+static double now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
-{
+static int compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static double ulps(long double got, long double want, int digits)
-{
+static double ulps(long double got, long double want, int digits) {
     int e;
     (void)frexpl(want, &e);
     return (double)(fabsl(got - want) / ldexpl(1, e - digits));
 }
 
-static double worst_error(const struct subject *s, bool wide, int maker, int isa)
-{
+static double worst_error(const struct subject *s, bool wide, int maker, int isa) {
     uint64_t state = 42;
     double worst = 0;
     for (int round = 0; round < CHECKED; round++) {
@@ -226,8 +210,7 @@ static double worst_error(const struct subject *s, bool wide, int maker, int isa
     return worst;
 }
 
-static void measure(const struct subject *s, bool wide, int isas)
-{
+static void measure(const struct subject *s, bool wide, int isas) {
     static double times[MAKERS][ISAS][ROUNDS];
     uint64_t state = 7;
     fill(s, &state);
@@ -253,8 +236,7 @@ static void measure(const struct subject *s, bool wide, int isas)
     printf("\n");
 }
 
-int main(void)
-{
+int main(void) {
     int isas = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
                    ? ISAS

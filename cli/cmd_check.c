@@ -12,15 +12,16 @@ static const char me[] = "check";
 
 static const char about[] =
     "Compares, for each op of the table and for the network that 'cotangent train' trains, three\n"
-    "independent answers for the derivative: reverse mode on the tape, forward mode by dual numbers,\n"
-    "and five-point differences. A line tells the verdict, the largest relative error of each pair,\n"
+    "independent answers for the derivative: reverse mode on the tape, forward mode by dual "
+    "numbers,\n"
+    "and five-point differences. A line tells the verdict, the largest relative error of each "
+    "pair,\n"
     "and how many places were compared. The exit status is 1 when one of them fails.\n";
 
 static const char examples[] = "  cotangent check\n"
                                "  cotangent check --op softmax\n";
 
-static int read_op(int argc, char **argv, const char **op)
-{
+static int read_op(int argc, char **argv, const char **op) {
     const struct option_row rows[] = {
         {"op", OPTION_TEXT, op, 0, 0, "NAME", "this op alone"},
         {NULL, OPTION_FLAG, NULL, 0, 0, NULL, NULL},
@@ -31,8 +32,7 @@ static int read_op(int argc, char **argv, const char **op)
 }
 
 /* Prints a line; returns whether it is a failure. */
-static bool print_report(const char *name, ct_status status, const struct ct_check_report *report)
-{
+static bool print_report(const char *name, ct_status status, const struct ct_check_report *report) {
     static const char *const words[] = {
         [CT_CHECK_PASS] = "pass", [CT_CHECK_KINK] = "kink", [CT_CHECK_FAIL] = "FAIL"};
     if (status != CT_OK) {
@@ -47,15 +47,13 @@ static bool print_report(const char *name, ct_status status, const struct ct_che
     return report->verdict == CT_CHECK_FAIL;
 }
 
-static bool check_op(enum ct_op op)
-{
+static bool check_op(enum ct_op op) {
     struct ct_check_report report;
     ct_status status = ct_check_op(op, NULL, &report);
     return print_report(ct_op_name(op), status, &report);
 }
 
-static bool check_network(void)
-{
+static bool check_network(void) {
     struct digits digits;
     struct ct_check_report report;
     ct_mlp *mlp = network_new(1);
@@ -68,8 +66,7 @@ static bool check_network(void)
     return print_report("(network)", status, &report);
 }
 
-static int unknown_op(const char *name)
-{
+static int unknown_op(const char *name) {
     usage_failed(me, "there is no op '%s'", name);
     fputs("The ops are", stderr);
     for (int op = 0; op < CT_OP_COUNT; op++)
@@ -78,8 +75,7 @@ static int unknown_op(const char *name)
     return EXIT_USAGE;
 }
 
-static int check_all(void)
-{
+static int check_all(void) {
     int failed = 0, checked = 0;
     for (int op = 0; op < CT_OP_COUNT && output_arrives(); op++, checked++)
         failed += check_op((enum ct_op)op);
@@ -89,8 +85,7 @@ static int check_all(void)
     return failed ? EXIT_FAILED : EXIT_DONE;
 }
 
-int cmd_check(int argc, char **argv)
-{
+int cmd_check(int argc, char **argv) {
     const char *name = NULL;
     int status = read_op(argc, argv, &name);
     if (status >= 0)

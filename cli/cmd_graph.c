@@ -24,12 +24,12 @@ struct graph_wishes {
     bool text;
 };
 
-static int read_graph_wishes(int argc, char **argv, struct graph_wishes *wishes)
-{
+static int read_graph_wishes(int argc, char **argv, struct graph_wishes *wishes) {
     const struct option_row rows[] = {
         {"batch", OPTION_COUNT, &wishes->batch, 1, 1000, "N", "rows in the step (32)"},
         {"out", OPTION_TEXT, &wishes->out, 0, 0, "FILE", "the file (standard output)"},
-        {"text", OPTION_FLAG, &wishes->text, 0, 0, NULL, "one line per node instead, to standard output"},
+        {"text", OPTION_FLAG, &wishes->text, 0, 0, NULL,
+         "one line per node instead, to standard output"},
         {NULL, OPTION_FLAG, NULL, 0, 0, NULL, NULL},
     };
     const struct option_table table = {me, NULL, about, examples, rows};
@@ -41,8 +41,7 @@ static int read_graph_wishes(int argc, char **argv, struct graph_wishes *wishes)
     return status;
 }
 
-static ct_status write_tape(const ct_tape *tape, const struct graph_wishes *wishes)
-{
+static ct_status write_tape(const ct_tape *tape, const struct graph_wishes *wishes) {
     static const char title[] = "one training step of " NETWORK_TEXT;
     if (wishes->text)
         return picture_print_text(tape);
@@ -51,8 +50,7 @@ static ct_status write_tape(const ct_tape *tape, const struct graph_wishes *wish
     return picture_print(tape, title);
 }
 
-static ct_status graph(const struct graph_wishes *wishes)
-{
+static ct_status graph(const struct graph_wishes *wishes) {
     struct digits digits = {0};
     ct_mlp *mlp = network_new(1);
     ct_tape *tape = ct_tape_new();
@@ -67,8 +65,7 @@ static ct_status graph(const struct graph_wishes *wishes)
     return status;
 }
 
-int cmd_graph(int argc, char **argv)
-{
+int cmd_graph(int argc, char **argv) {
     struct graph_wishes wishes;
     int status = read_graph_wishes(argc, argv, &wishes);
     if (status >= 0)

@@ -20,14 +20,14 @@
 static const char me[] = "info";
 
 static const char about[] =
-    "Without an argument, says what the library found on this machine and what its results rest on.\n"
+    "Without an argument, says what the library found on this machine and what its results rest "
+    "on.\n"
     "With a safetensors file, lists its tensors, and the SHA-256 of their bytes.\n";
 
 static const char examples[] = "  cotangent info\n"
                                "  cotangent info run/model.safetensors\n";
 
-static void print_cache(int level)
-{
+static void print_cache(int level) {
     size_t bytes = ct__cache_bytes(level);
     if (bytes)
         printf("%s%d KiB", level > 1 ? ", " : "", (int)(bytes / 1024));
@@ -35,8 +35,7 @@ static void print_cache(int level)
         printf("%sunknown", level > 1 ? ", " : "");
 }
 
-static int print_machine(void)
-{
+static int print_machine(void) {
     printf("cotangent        " CT_VERSION "\n");
     printf("compiler         " COMPILER "\n");
     printf("instruction set  %s\n", ct_isa_name());
@@ -54,24 +53,22 @@ static int print_machine(void)
     return EXIT_DONE;
 }
 
-static void print_tensor_line(const char *name, const ct_tensor *tensor)
-{
+static void print_tensor_line(const char *name, const ct_tensor *tensor) {
     printf("%-20s %-4s [", name, ct_dtype(tensor)->name);
     for (int axis = 0; axis < ct_rank(tensor); axis++)
         printf("%s%" PRId64, axis ? ", " : "", ct_shape(tensor)[axis]);
     puts("]");
 }
 
-static ct_status print_digest(const ct_safetensors *file)
-{
+static ct_status print_digest(const ct_safetensors *file) {
     size_t n = ct_safetensors_count(file);
     struct ct_named_tensor *tensors = calloc(n ? n : 1, sizeof *tensors);
     char digest[CT_SHA256_TEXT_BYTES];
     if (!tensors)
         return CT_ENOMEM;
     for (size_t i = 0; i < n; i++)
-        tensors[i] = (struct ct_named_tensor){ct_safetensors_name(file, i),
-                                              ct_safetensors_at(file, i)};
+        tensors[i] =
+            (struct ct_named_tensor){ct_safetensors_name(file, i), ct_safetensors_at(file, i)};
     ct_status status = ct_tensors_digest(n, tensors, digest);
     free(tensors);
     if (status == CT_OK)
@@ -79,8 +76,7 @@ static ct_status print_digest(const ct_safetensors *file)
     return status;
 }
 
-static int print_model(const char *path)
-{
+static int print_model(const char *path) {
     ct_safetensors *file = ct_safetensors_load(path);
     if (!file)
         return library_failed(me);
@@ -91,8 +87,7 @@ static int print_model(const char *path)
     return status == CT_OK ? EXIT_DONE : library_failed(me);
 }
 
-int cmd_info(int argc, char **argv)
-{
+int cmd_info(int argc, char **argv) {
     static const struct option_row none[] = {{NULL, OPTION_FLAG, NULL, 0, 0, NULL, NULL}};
     const struct option_table table = {me, "FILE", about, examples, none};
     const char *path;

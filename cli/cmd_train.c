@@ -42,26 +42,28 @@ struct run {
 
 static const char about[] =
     "Trains a network (" NETWORK_TEXT ") with Adam on 1,797 handwritten digits, which are part of\n"
-    "this program; a fifth of them is held out to measure it. Then checks the gradients of the network\n"
+    "this program; a fifth of them is held out to measure it. Then checks the gradients of the "
+    "network\n"
     "three ways and writes into the folder:\n"
     "\n"
     "  model.safetensors   the weights, for any program that reads safetensors\n"
     "  tape.dot, tape.svg  the picture of one training step (the second needs Graphviz)\n"
     "\n"
-    "The last line is the SHA-256 of the weights. It is the same for the same options on any number of\n"
+    "The last line is the SHA-256 of the weights. It is the same for the same options on any "
+    "number of\n"
     "threads (CT_NUM_THREADS) and any instruction set (CT_ISA=scalar|avx2|avx512).\n";
 
 static const char examples[] = "  cotangent train --out run\n"
                                "  cotangent train --epochs 60 --lr 0.001 --seed 7 --out run7\n";
 
-static int read_wishes(int argc, char **argv, struct wishes *wishes)
-{
+static int read_wishes(int argc, char **argv, struct wishes *wishes) {
     const struct option_row rows[] = {
         {"epochs", OPTION_COUNT, &wishes->epochs, 1, 100000, "N", "passes over the rows (30)"},
         {"batch", OPTION_COUNT, &wishes->batch, 1, DIGIT_TRAIN_ROWS, "N", "rows in a step (32)"},
         {"seed", OPTION_SEED, &wishes->seed, 0, 0, "N", "of the weights and the order of rows (1)"},
         {"lr", OPTION_REAL, &wishes->lr, 0, 0, "X", "learning rate (0.01)"},
-        {"out", OPTION_TEXT, &wishes->out, 0, 0, "DIR", "folder for the files, made if missing (run)"},
+        {"out", OPTION_TEXT, &wishes->out, 0, 0, "DIR",
+         "folder for the files, made if missing (run)"},
         {"quick", OPTION_FLAG, &wishes->quick, 0, 0, NULL, "2 epochs only"},
         {NULL, OPTION_FLAG, NULL, 0, 0, NULL, NULL},
     };
@@ -76,14 +78,12 @@ static int read_wishes(int argc, char **argv, struct wishes *wishes)
 
 /* ---- the folder */
 
-static void name_file(const struct run *run, const char *file, char path[static 4096])
-{
+static void name_file(const struct run *run, const char *file, char path[static 4096]) {
     snprintf(path, 4096, "%s/%s", run->wishes.out, file);
 }
 
 /* Makes sure of the folder before time is spent on training. */
-static int open_folder(struct run *run)
-{
+static int open_folder(struct run *run) {
     const char *out = run->wishes.out;
     struct stat found;
     if (strlen(out) > 4000)
@@ -110,23 +110,20 @@ static int open_folder(struct run *run)
 
 /* ---- training */
 
-static ct_optim *make_adam(double lr)
-{
+static ct_optim *make_adam(double lr) {
     struct ct_adam_options options = ct_adam_options_init();
     options.lr = lr;
     return ct_adam_new(&options);
 }
 
-static bool prepare(struct run *run)
-{
+static bool prepare(struct run *run) {
     run->mlp = network_new(run->wishes.seed);
     run->optim = make_adam(run->wishes.lr);
     run->tape = ct_tape_new();
     return run->mlp && run->optim && run->tape && digits_load(&run->digits);
 }
 
-static int fit(struct run *run)
-{
+static int fit(struct run *run) {
     const struct digits *digits = &run->digits;
     printf("cotangent " CT_VERSION ", instruction set %s, %d thread%s\n", ct_isa_name(),
            ct_num_threads(), ct_num_threads() == 1 ? "" : "s");
@@ -139,9 +136,9 @@ static int fit(struct run *run)
     options.seed = run->wishes.seed;
     options.on_epoch = progress_epoch;
     options.context = &progress;
-    ct_status status = ct_fit(run->mlp, run->optim,
-                              &(struct ct_rows){digits->train_x, digits->train_labels},
-                              &(struct ct_rows){digits->test_x, digits->test_labels}, &options);
+    ct_status status =
+        ct_fit(run->mlp, run->optim, &(struct ct_rows){digits->train_x, digits->train_labels},
+               &(struct ct_rows){digits->test_x, digits->test_labels}, &options);
     if (progress.broken)
         return EXIT_FAILED;
     if (status != CT_OK)
@@ -150,8 +147,7 @@ static int fit(struct run *run)
     return -1;
 }
 
-static int check_gradients(struct run *run)
-{
+static int check_gradients(struct run *run) {
     struct ct_check_report report;
     if (network_check(run->mlp, &run->digits, &report) != CT_OK)
         return library_failed(me);
@@ -165,8 +161,7 @@ static int check_gradients(struct run *run)
 
 /* ---- files */
 
-static int draw(struct run *run)
-{
+static int draw(struct run *run) {
     char dot[4096], svg[4096];
     name_file(run, "tape.dot", dot);
     name_file(run, "tape.svg", svg);
@@ -180,7 +175,8 @@ static int draw(struct run *run)
         printf("wrote %s\n", svg);
         return -1;
     case NO_DOT:
-        printf("no %s: Graphviz's program 'dot' is not installed (apt-get install graphviz)\n", svg);
+        printf("no %s: Graphviz's program 'dot' is not installed (apt-get install graphviz)\n",
+               svg);
         return -1;
     case NOT_DRAWN:
         break;
@@ -188,15 +184,15 @@ static int draw(struct run *run)
     return library_failed(me);
 }
 
-static int save(struct run *run)
-{
+static int save(struct run *run) {
     char path[4096], seed[32];
     name_file(run, "model.safetensors", path);
     snprintf(seed, sizeof seed, "%" PRIu64, run->wishes.seed);
     const ct_params *params = ct_mlp_params(run->mlp);
     struct ct_named_tensor tensors[NETWORK_PARAMETERS];
     for (size_t i = 0; i < NETWORK_PARAMETERS; i++)
-        tensors[i] = (struct ct_named_tensor){ct_params_name(params, i), ct_params_value(params, i)};
+        tensors[i] =
+            (struct ct_named_tensor){ct_params_name(params, i), ct_params_value(params, i)};
     const char *const metadata[] = {"made_by", "cotangent " CT_VERSION,
                                     "network", NETWORK_TEXT,
                                     "data",    "UCI handwritten digits, pixels / 16",
@@ -207,14 +203,12 @@ static int save(struct run *run)
     return -1;
 }
 
-static int print_digest(struct run *run)
-{
+static int print_digest(struct run *run) {
     printf("sha256 %s isa=%s threads=%d\n", run->digest, ct_isa_name(), ct_num_threads());
     return -1;
 }
 
-static int train(struct run *run)
-{
+static int train(struct run *run) {
     static int (*const steps[])(struct run *) = {open_folder, fit,  check_gradients,
                                                  save,        draw, print_digest};
     if (!prepare(run))
@@ -229,8 +223,7 @@ static int train(struct run *run)
     return EXIT_DONE;
 }
 
-static void clean_up(struct run *run, int status)
-{
+static void clean_up(struct run *run, int status) {
     digits_free(&run->digits);
     ct_mlp_free(run->mlp);
     ct_optim_free(run->optim);
@@ -239,8 +232,7 @@ static void clean_up(struct run *run, int status)
         rmdir(run->wishes.out); /* stays where something was written */
 }
 
-int cmd_train(int argc, char **argv)
-{
+int cmd_train(int argc, char **argv) {
     struct run run = {0};
     int status = read_wishes(argc, argv, &run.wishes);
     if (status >= 0)

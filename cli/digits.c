@@ -17,8 +17,7 @@ struct raw {
 };
 
 /* The next number of the file, or -1 at its end. */
-static int next_number(size_t *at)
-{
+static int next_number(size_t *at) {
     while (*at < digits_csv_size && (digits_csv[*at] < '0' || digits_csv[*at] > '9'))
         ++*at;
     if (*at == digits_csv_size)
@@ -29,8 +28,7 @@ static int next_number(size_t *at)
     return number;
 }
 
-static bool parse_rows(struct raw *raw)
-{
+static bool parse_rows(struct raw *raw) {
     size_t at = 0;
     for (int row = 0; row < DIGIT_ROWS; row++) {
         for (int i = 0; i < DIGIT_PIXELS; i++) {
@@ -49,8 +47,7 @@ static bool parse_rows(struct raw *raw)
 
 /* The rows order[0 .. n-1] as two tensors. */
 static bool gather(const struct raw *raw, size_t n, const int64_t *order, ct_tensor **x,
-                   ct_tensor **labels)
-{
+                   ct_tensor **labels) {
     *x = ct_zeros(CT_F32, 2, (int64_t[]){(int64_t)n, DIGIT_PIXELS});
     *labels = ct_zeros(CT_I64, 1, (int64_t[]){(int64_t)n});
     float *pixels = *x ? ct_data_for_write(*x) : NULL;
@@ -65,8 +62,7 @@ static bool gather(const struct raw *raw, size_t n, const int64_t *order, ct_ten
     return true;
 }
 
-static bool split(const struct raw *raw, struct digits *digits)
-{
+static bool split(const struct raw *raw, struct digits *digits) {
     int64_t order[DIGIT_ROWS];
     ct_random random = ct_random_of(SPLIT_SEED, 0);
     ct_random_permutation(&random, DIGIT_ROWS, order);
@@ -75,8 +71,7 @@ static bool split(const struct raw *raw, struct digits *digits)
                   &digits->train_labels);
 }
 
-bool digits_load(struct digits *digits)
-{
+bool digits_load(struct digits *digits) {
     *digits = (struct digits){0};
     struct raw *raw = malloc(sizeof *raw);
     bool done = false;
@@ -92,8 +87,7 @@ bool digits_load(struct digits *digits)
     return done;
 }
 
-void digits_free(struct digits *digits)
-{
+void digits_free(struct digits *digits) {
     ct_free(digits->train_x);
     ct_free(digits->train_labels);
     ct_free(digits->test_x);

@@ -22,12 +22,11 @@ static const struct {
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
-static const char help_head[] =
-    "Cotangent: automatic differentiation on strided tensors.\n"
-    "\n"
-    "cotangent COMMAND [options]\n"
-    "\n"
-    "Commands:\n";
+static const char help_head[] = "Cotangent: automatic differentiation on strided tensors.\n"
+                                "\n"
+                                "cotangent COMMAND [options]\n"
+                                "\n"
+                                "Commands:\n";
 
 static const char help_tail[] =
     "\n"
@@ -43,8 +42,7 @@ static const char help_tail[] =
     "Exit status: 0 done, 1 failed, 2 the command line was wrong.\n";
 
 /* A closed descriptor would be given to the first file that is opened, and be printed into. */
-static bool descriptors_are_open(void)
-{
+static bool descriptors_are_open(void) {
     bool printable = fcntl(STDOUT_FILENO, F_GETFD) != -1;
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", O_RDWR) < 0)
@@ -52,8 +50,7 @@ static bool descriptors_are_open(void)
     return printable;
 }
 
-static int print_help(void)
-{
+static int print_help(void) {
     fputs(help_head, stdout);
     for (int i = 0; i < COMMAND_COUNT; i++)
         printf("  %-8s %s\n", commands[i].name, commands[i].about);
@@ -61,22 +58,19 @@ static int print_help(void)
     return EXIT_DONE;
 }
 
-static int print_version(void)
-{
+static int print_version(void) {
     puts("cotangent " CT_VERSION);
     return EXIT_DONE;
 }
 
 /* What must hold before any computation; --help and --version need none of it. */
-static int run_command(int i, int argc, char **argv)
-{
+static int run_command(int i, int argc, char **argv) {
     if (ct_isa_check() != CT_OK || ct_threads_check() != CT_OK || ct_fenv_check() != CT_OK)
         return library_failed(commands[i].name);
     return commands[i].run(argc, argv);
 }
 
-static int dispatch(int argc, char **argv)
-{
+static int dispatch(int argc, char **argv) {
     if (argc < 2) {
         print_help();
         return EXIT_USAGE;
@@ -93,8 +87,7 @@ static int dispatch(int argc, char **argv)
                         word);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); /* a failed write says it, and files being written are cleaned up */
     signal(SIGXFSZ, SIG_IGN);
     if (!descriptors_are_open())

@@ -9,8 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int command_failed(const char *command, const char *format, ...)
-{
+int command_failed(const char *command, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fprintf(stderr, "cotangent %s: ", command);
@@ -20,19 +19,16 @@ int command_failed(const char *command, const char *format, ...)
     return EXIT_FAILED;
 }
 
-int library_failed(const char *command)
-{
+int library_failed(const char *command) {
     return command_failed(command, "%s", ct_error()->message);
 }
 
 /* Why an earlier write failed: stdio does not keep it, so try another, of no consequence now. */
-static int reason_again(void)
-{
+static int reason_again(void) {
     return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
 }
 
-bool output_arrives(void)
-{
+bool output_arrives(void) {
     static bool said;
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))

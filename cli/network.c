@@ -4,14 +4,12 @@
 
 enum { CHECKED_ROWS = 8, CHECKED_ITEMS = 64 };
 
-ct_mlp *network_new(uint64_t seed)
-{
+ct_mlp *network_new(uint64_t seed) {
     static const int64_t widths[NETWORK_LAYERS + 1] = {DIGIT_PIXELS, 64, DIGIT_CLASSES};
     return ct_mlp_new(CT_F32, NETWORK_LAYERS, widths, CT_TANH, seed);
 }
 
-static void name_gradients(const ct_params *params)
-{
+static void name_gradients(const ct_params *params) {
     for (size_t i = 0; i < ct_params_count(params); i++) {
         char name[64];
         snprintf(name, sizeof name, "d loss / d %s", ct_params_name(params, i));
@@ -19,8 +17,8 @@ static void name_gradients(const ct_params *params)
     }
 }
 
-ct_status network_record_step(ct_mlp *mlp, ct_tape *tape, const struct digits *digits, int64_t rows)
-{
+ct_status network_record_step(ct_mlp *mlp, ct_tape *tape, const struct digits *digits,
+                              int64_t rows) {
     ct_params *params = ct_mlp_params(mlp);
     ct_tensor *pixels = ct_slice(digits->train_x, 0, 0, rows, 1);
     ct_tensor *digit = ct_slice(digits->train_labels, 0, 0, rows, 1);
@@ -39,16 +37,14 @@ ct_status network_record_step(ct_mlp *mlp, ct_tape *tape, const struct digits *d
 }
 
 /* A ct_check_fn: the loss from pixels, labels and parameters. */
-static ct_var loss_of(void *context, ct_tape *tape, size_t n, const ct_var *inputs)
-{
+static ct_var loss_of(void *context, ct_tape *tape, size_t n, const ct_var *inputs) {
     (void)tape;
     const ct_mlp *mlp = context;
     ct_var logits = ct_mlp_apply_to(mlp, inputs[0], n - 2, inputs + 2);
     return ct_var_cross_entropy(logits, inputs[1], CT_REDUCE_MEAN);
 }
 
-ct_status network_check(ct_mlp *mlp, const struct digits *digits, struct ct_check_report *report)
-{
+ct_status network_check(ct_mlp *mlp, const struct digits *digits, struct ct_check_report *report) {
     ct_params *params = ct_mlp_params(mlp);
     ct_tensor *x = ct_slice(digits->test_x, 0, 0, CHECKED_ROWS, 1);
     ct_tensor *labels = ct_slice(digits->test_labels, 0, 0, CHECKED_ROWS, 1);
@@ -64,8 +60,7 @@ ct_status network_check(ct_mlp *mlp, const struct digits *digits, struct ct_chec
     return status;
 }
 
-double report_worst(const struct ct_check_report *report)
-{
+double report_worst(const struct ct_check_report *report) {
     double worst = report->worst_tape_dual;
     if (report->worst_tape_diff > worst)
         worst = report->worst_tape_diff;

@@ -14,7 +14,8 @@ enum { NETWORK_LAYERS = 2, NETWORK_PARAMETERS = 2 * NETWORK_LAYERS };
 ct_mlp *network_new(uint64_t seed);
 
 /* Records one training step (network, loss, gradients) on the first rows of a set. */
-ct_status network_record_step(ct_mlp *mlp, ct_tape *tape, const struct digits *digits, int64_t rows);
+ct_status network_record_step(ct_mlp *mlp, ct_tape *tape, const struct digits *digits,
+                              int64_t rows);
 
 /* Checks the gradients of the loss on a few rows, in f64, for the pixels and every parameter. */
 ct_status network_check(ct_mlp *mlp, const struct digits *digits, struct ct_check_report *report);

@@ -13,8 +13,7 @@
 
 enum { MAX_OPTIONS = 16, HELP_OPTION = MAX_OPTIONS };
 
-int usage_failed(const char *command, const char *format, ...)
-{
+int usage_failed(const char *command, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fprintf(stderr, "cotangent%s%s: ", *command ? " " : "", command);
@@ -24,8 +23,7 @@ int usage_failed(const char *command, const char *format, ...)
     return EXIT_USAGE;
 }
 
-static void print_help(const struct option_table *table)
-{
+static void print_help(const struct option_table *table) {
     printf("cotangent %s [options]%s%s%s\n\n%s\nOptions:\n", table->command,
            table->operand ? " [" : "", table->operand ? table->operand : "",
            table->operand ? "]" : "", table->about);
@@ -41,8 +39,7 @@ static void print_help(const struct option_table *table)
 }
 
 /* A decimal number without a sign, blanks or anything after it. */
-static bool parse_whole(const char *text, uint64_t *value)
-{
+static bool parse_whole(const char *text, uint64_t *value) {
     if (!*text || text[strspn(text, "0123456789")])
         return false;
     errno = 0;
@@ -53,8 +50,7 @@ static bool parse_whole(const char *text, uint64_t *value)
     return true;
 }
 
-static int set_count(const char *command, const struct option_row *row, const char *text)
-{
+static int set_count(const char *command, const struct option_row *row, const char *text) {
     uint64_t value;
     if (!parse_whole(text, &value) || value < (uint64_t)row->low || value > (uint64_t)row->high)
         return usage_failed(command,
@@ -64,16 +60,14 @@ static int set_count(const char *command, const struct option_row *row, const ch
     return -1;
 }
 
-static int set_seed(const char *command, const struct option_row *row, const char *text)
-{
+static int set_seed(const char *command, const struct option_row *row, const char *text) {
     if (!parse_whole(text, row->value))
         return usage_failed(command, "--%s takes a whole number from 0 to %" PRIu64 ", not '%s'",
                             row->name, UINT64_MAX, text);
     return -1;
 }
 
-static int set_real(const char *command, const struct option_row *row, const char *text)
-{
+static int set_real(const char *command, const struct option_row *row, const char *text) {
     char *end;
     double value = strtod(text, &end); /* no locale is ever set: the point is a point */
     if (end == text || *end || !isfinite(value) || value <= 0)
@@ -83,8 +77,7 @@ static int set_real(const char *command, const struct option_row *row, const cha
     return -1;
 }
 
-static int set_text(const char *command, const struct option_row *row, const char *text)
-{
+static int set_text(const char *command, const struct option_row *row, const char *text) {
     if (!*text)
         return usage_failed(command, "--%s takes a %s, not an empty word", row->name,
                             row->argument);
@@ -92,8 +85,7 @@ static int set_text(const char *command, const struct option_row *row, const cha
     return -1;
 }
 
-static int set_value(const char *command, const struct option_row *row, const char *text)
-{
+static int set_value(const char *command, const struct option_row *row, const char *text) {
     switch (row->kind) {
     case OPTION_COUNT:
         return set_count(command, row, text);
@@ -111,8 +103,7 @@ static int set_value(const char *command, const struct option_row *row, const ch
 }
 
 /* Fills the list for getopt_long; val is the row's number + 1. */
-static void list_options(const struct option_row *rows, struct option list[MAX_OPTIONS + 2])
-{
+static void list_options(const struct option_row *rows, struct option list[MAX_OPTIONS + 2]) {
     int n = 0;
     for (; rows[n].name && n < MAX_OPTIONS - 1; n++)
         list[n] = (struct option){rows[n].name, rows[n].argument ? required_argument : no_argument,
@@ -122,8 +113,7 @@ static void list_options(const struct option_row *rows, struct option list[MAX_O
 }
 
 static int read_operands(const struct option_table *table, int argc, char **argv,
-                         const char **operand)
-{
+                         const char **operand) {
     int allowed = table->operand ? 1 : 0;
     if (argc - optind > allowed)
         return usage_failed(table->command, "there is no use for the argument '%s'",
@@ -132,8 +122,7 @@ static int read_operands(const struct option_table *table, int argc, char **argv
     return -1;
 }
 
-int options_read(const struct option_table *table, int argc, char **argv, const char **operand)
-{
+int options_read(const struct option_table *table, int argc, char **argv, const char **operand) {
     struct option list[MAX_OPTIONS + 2];
     list_options(table->rows, list);
     opterr = 0;

@@ -14,26 +14,22 @@
 
 extern char **environ;
 
-static struct ct_dot_options with_title(const char *title)
-{
+static struct ct_dot_options with_title(const char *title) {
     struct ct_dot_options options = ct_dot_options_init();
     options.title = title;
     return options;
 }
 
-static bool append(void *context, const char *text, size_t length)
-{
+static bool append(void *context, const char *text, size_t length) {
     return ct__atomic_write(context, text, length) == CT_OK;
 }
 
-static bool print(void *context, const char *text, size_t length)
-{
+static bool print(void *context, const char *text, size_t length) {
     (void)context;
     return fwrite(text, 1, length, stdout) == length;
 }
 
-ct_status picture_write(const ct_tape *tape, const char *title, const char *path)
-{
+ct_status picture_write(const ct_tape *tape, const char *title, const char *path) {
     struct ct_dot_options options = with_title(title);
     struct ct__atomic_file *file = ct__atomic_begin(path, __func__);
     if (!file)
@@ -43,20 +39,17 @@ ct_status picture_write(const ct_tape *tape, const char *title, const char *path
     return placed != CT_OK ? placed : written;
 }
 
-ct_status picture_print(const ct_tape *tape, const char *title)
-{
+ct_status picture_print(const ct_tape *tape, const char *title) {
     struct ct_dot_options options = with_title(title);
     return ct_tape_dot(tape, &options, print, NULL);
 }
 
-ct_status picture_print_text(const ct_tape *tape)
-{
+ct_status picture_print_text(const ct_tape *tape) {
     return ct_tape_text(tape, print, NULL);
 }
 
 /* dot reads the file on its standard input, so that no name can look like an option to it. */
-static int spawn_dot(int in, int out, pid_t *child)
-{
+static int spawn_dot(int in, int out, pid_t *child) {
     static char dot[] = "dot", svg[] = "-Tsvg";
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -70,15 +63,15 @@ static int spawn_dot(int in, int out, pid_t *child)
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    int error = posix_spawnp(child, dot, &actions, &attributes, (char *[]){dot, svg, NULL}, environ);
+    int error =
+        posix_spawnp(child, dot, &actions, &attributes, (char *[]){dot, svg, NULL}, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return error;
 }
 
 /* Starts dot with its output in a pipe; returns the end to read, or -1 with errno. */
-static int start_dot(const char *dot_path, pid_t *child)
-{
+static int start_dot(const char *dot_path, pid_t *child) {
     int in = open(dot_path, O_RDONLY | O_CLOEXEC), ends[2];
     if (in < 0)
         return -1;
@@ -95,8 +88,7 @@ static int start_dot(const char *dot_path, pid_t *child)
 }
 
 /* Copies until the pipe ends; a file that cannot be written has failed and says so at the end. */
-static void copy(int from, struct ct__atomic_file *file)
-{
+static void copy(int from, struct ct__atomic_file *file) {
     char block[65536];
     ssize_t count;
     while (count = read(from, block, sizeof block), count > 0 || (count < 0 && errno == EINTR))
@@ -104,8 +96,7 @@ static void copy(int from, struct ct__atomic_file *file)
             ct__atomic_write(file, block, (size_t)count);
 }
 
-static bool ended_well(pid_t child)
-{
+static bool ended_well(pid_t child) {
     int status;
     pid_t ended;
     while (ended = waitpid(child, &status, 0), ended < 0 && errno == EINTR)
@@ -113,8 +104,7 @@ static bool ended_well(pid_t child)
     return ended == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-enum drawing picture_draw(const char *dot_path, const char *svg_path)
-{
+enum drawing picture_draw(const char *dot_path, const char *svg_path) {
     pid_t child;
     int from = start_dot(dot_path, &child);
     if (from < 0 && errno == ENOENT)

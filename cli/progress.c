@@ -9,15 +9,13 @@
 
 enum { BAR_WIDTH = 30 };
 
-struct progress progress_begin(void)
-{
+struct progress progress_begin(void) {
     const char *term = getenv("TERM");
     bool plain = !term || strcmp(term, "dumb") == 0;
     return (struct progress){.terminal = !plain && isatty(STDOUT_FILENO)};
 }
 
-static void draw_bar(const struct ct_epoch *epoch)
-{
+static void draw_bar(const struct ct_epoch *epoch) {
     int full = BAR_WIDTH * epoch->epoch / epoch->epochs;
     printf("\r  [");
     for (int i = 0; i < BAR_WIDTH; i++)
@@ -28,8 +26,7 @@ static void draw_bar(const struct ct_epoch *epoch)
         putchar('\n');
 }
 
-bool progress_epoch(void *context, const struct ct_epoch *epoch)
-{
+bool progress_epoch(void *context, const struct ct_epoch *epoch) {
     struct progress *progress = context;
     progress->last = *epoch;
     if (progress->terminal)

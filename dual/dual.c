@@ -20,19 +20,21 @@ static int dual_format(const ct_scalar *self, const void *item, char *text, size
     base->format(base, item, value, sizeof value);
     base->format(base, (const char *)item + base->size, tangent, sizeof tangent);
     size_t length = strlen(value) + strlen(tangent) + 6;
-    if (size == 0) return (int)length;
+    if (size == 0)
+        return (int)length;
     const char *const pieces[] = {"(", value, " + ", tangent, "e)"};
     size_t at = 0;
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        for (const char *c = pieces[i]; *c && at + 1 < size; c++) text[at++] = *c;
+        for (const char *c = pieces[i]; *c && at + 1 < size; c++)
+            text[at++] = *c;
     text[at] = '\0';
     return (int)length;
 }
 
 static bool dual_equal(const ct_scalar *self, const void *a, const void *b) {
     const ct_scalar *base = self->base;
-    return base->equal(base, a, b) && base->equal(base, (const char *)a + base->size,
-                                                  (const char *)b + base->size);
+    return base->equal(base, a, b) &&
+           base->equal(base, (const char *)a + base->size, (const char *)b + base->size);
 }
 
 #define DUAL(text, over, depth, item)                                                              \
@@ -57,7 +59,8 @@ const ct_scalar *ct_dual_of(const ct_scalar *base) {
         return NULL;
     }
     for (size_t i = 0; i < sizeof duals / sizeof *duals; i++)
-        if (duals[i]->base == base) return duals[i];
+        if (duals[i]->base == base)
+            return duals[i];
     return ct__fail_null(CT_EDTYPE, "ct_dual_of", "there is no dual type over %s", base->name);
 }
 

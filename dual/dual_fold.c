@@ -53,13 +53,14 @@ static void tie_tangent(const struct ties *ties, size_t n, char *result) {
     for (size_t at = 0; at < n; at += BLOCK) {
         size_t items = n - at < BLOCK ? n - at : BLOCK;
         mark_ties(ties, at, items, mask);
-        for (size_t i = 0; i < items; i++) count += mask[i];
+        for (size_t i = 0; i < items; i++)
+            count += mask[i];
         char *tangent = (char *)(uintptr_t)ties->x + (ptrdiff_t)at * ties->x_step + base->size;
         char *ptr[] = {(char *)mask, tangent, zero, chosen};
         ptrdiff_t step[] = {1, ties->x_step, 0, (ptrdiff_t)base->size};
         base->loop(base, CT_OP_where)(base, items, ptr, step);
-        struct ct_fold_job job = {items,  1,    chosen, (ptrdiff_t)base->size, 0, part,
-                                  (ptrdiff_t)base->size};
+        struct ct_fold_job job = {
+            items, 1, chosen, (ptrdiff_t)base->size, 0, part, (ptrdiff_t)base->size};
         base->fold[CT_FOLD_SUM](base, &job);
         one(base, CT_OP_add, sum, part, sum);
     }
@@ -94,9 +95,11 @@ ct_status ct__dual_matmul(const ct_scalar *self, const struct ct_matmul_job *job
     const ct_scalar *base = self->base;
     size_t count = job->m * job->n;
     struct ct_matmul_job left = *job, right = *job;
-    if (count == 0) return CT_OK;
+    if (count == 0)
+        return CT_OK;
     char *scratch = ct__alloc(2 * count * base->size);
-    if (!scratch) return CT_ENOMEM;
+    if (!scratch)
+        return CT_ENOMEM;
     left.a += base->size;
     right.b += base->size;
     left.c = scratch;
@@ -104,8 +107,10 @@ ct_status ct__dual_matmul(const ct_scalar *self, const struct ct_matmul_job *job
     left.c_row = right.c_row = (ptrdiff_t)(job->n * base->size);
     left.c_col = right.c_col = (ptrdiff_t)base->size;
     ct_status status = base->matmul(base, &left);
-    if (status == CT_OK) status = base->matmul(base, &right);
-    if (status == CT_OK) status = base->matmul(base, job);
+    if (status == CT_OK)
+        status = base->matmul(base, &right);
+    if (status == CT_OK)
+        status = base->matmul(base, job);
     if (status == CT_OK)
         for (size_t i = 0; i < job->m; i++) {
             char *ptr[] = {left.c + (ptrdiff_t)i * left.c_row, right.c + (ptrdiff_t)i * right.c_row,

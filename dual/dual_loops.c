@@ -133,17 +133,20 @@ static void map_block(struct blocks *P, enum ct_op op, int arity, char *const pt
     const ct_scalar *base = P->base;
     block v[MAX_ARITY + 2] = {{0}};
     block sum = flat();
-    for (int i = 0; i < arity; i++) v[i] = (block){P, ptr[i], step[i]};
+    for (int i = 0; i < arity; i++)
+        v[i] = (block){P, ptr[i], step[i]};
     v[arity] = temporary(P, base->size);
     run_base(op, base, P->n, arity, v, v[arity]);
     for (int i = 0; i < arity; i++) {
         block tangent = {P, ptr[i] + base->size, step[i]};
         block pulled = pulls[op][i](P, v[0], arity > 1 ? v[1] : flat(), arity > 2 ? v[2] : flat(),
                                     v[arity], tangent);
-        if (!pulled.p) continue;
+        if (!pulled.p)
+            continue;
         sum = sum.p ? ADD(sum, pulled) : pulled;
     }
-    if (!sum.p) sum = constant(P, 0);
+    if (!sum.p)
+        sum = constant(P, 0);
     copy_out(base, P->n, v[arity], ptr[arity], step[arity]);
     copy_out(base, P->n, sum, ptr[arity] + base->size, step[arity]);
 }
@@ -156,7 +159,8 @@ static void run_map(const ct_scalar *self, enum ct_op op, size_t n, char *const 
     P.base = self->base;
     for (size_t at = 0; at < n; at += block_items) {
         char *here[MAX_ARITY + 1];
-        for (int i = 0; i <= arity; i++) here[i] = ptr[i] + (ptrdiff_t)at * step[i];
+        for (int i = 0; i <= arity; i++)
+            here[i] = ptr[i] + (ptrdiff_t)at * step[i];
         P.n = n - at < block_items ? n - at : block_items;
         P.used = 0;
         map_block(&P, op, arity, here, step);

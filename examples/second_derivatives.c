@@ -4,8 +4,7 @@
 #include <stdio.h>
 
 // Of any scalar type: constants are made with the type of the inputs.
-static ct_var rosenbrock(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var rosenbrock(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)n;
     const ct_scalar *scalar = ct_dtype(ct_value(in[0]));
     ct_var one = ct_constant_of(tape, scalar, 1), hundred = ct_constant_of(tape, scalar, 100);
@@ -14,15 +13,13 @@ static ct_var rosenbrock(void *context, ct_tape *tape, size_t n, const ct_var *i
     return ct_var_sum(ct_var_add(slope, ct_var_mul(hundred, valley)), CT_ALL, false);
 }
 
-static void print(const char *name, ct_var v)
-{
+static void print(const char *name, ct_var v) {
     char text[256];
     ct_format(ct_value(v), text, sizeof text);
     printf("%-8s %s\n", name, text);
 }
 
-int main(void)
-{
+int main(void) {
     const double xs[] = {-1.2, 0.0, 1.0}, zs[] = {1.0, 2.0, 1.0};
     ct_tensor *x = ct_from_doubles(CT_F64, 1, (int64_t[]){3}, 3, xs);
     ct_tensor *z = ct_from_doubles(CT_F64, 1, (int64_t[]){3}, 3, zs);

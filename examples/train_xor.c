@@ -1,8 +1,7 @@
 #include "cotangent.h"
 #include <stdio.h>
 
-int main(void)
-{
+int main(void) {
     const float corners[] = {0, 0, 0, 1, 1, 0, 1, 1};
     const int64_t answers[] = {0, 1, 1, 0}; // is exactly one of the two set?
     ct_tensor *x = ct_from_items(CT_F32, 2, (int64_t[]){4, 2}, 8, corners);
@@ -19,8 +18,8 @@ int main(void)
         ct_mark start = ct_tape_mark(tape);
         ct_params_record(weights, tape);
         ct_var logits = ct_mlp_apply(network, ct_constant(tape, x, "x"));
-        ct_var loss = ct_var_cross_entropy(logits, ct_constant(tape, labels, "labels"),
-                                           CT_REDUCE_MEAN);
+        ct_var loss =
+            ct_var_cross_entropy(logits, ct_constant(tape, labels, "labels"), CT_REDUCE_MEAN);
         ct_params_grad(weights, loss); // appends the backward pass to the tape
         if (step % 50 == 0)
             printf("step %3d: loss %.4f, %.0f %% right\n", step, ct_value_item(loss),

@@ -29,8 +29,7 @@ struct ct__atomic_file {
     char temp[NAME_MAX + 1];
 };
 
-static ct_status fail_io(const char *function, const char *path, const char *what, int error)
-{
+static ct_status fail_io(const char *function, const char *path, const char *what, int error) {
     char text[ERROR_TEXT_BYTES];
     return ct__fail(CT_EIO, function, "cannot %s '%.300s': %s", what, path,
                     strerror_r(error, text, sizeof text));
@@ -38,31 +37,27 @@ static ct_status fail_io(const char *function, const char *path, const char *wha
 
 // ---- closing
 
-static int close_fd(int *fd)
-{
+static int close_fd(int *fd) {
     int outcome = *fd >= 0 ? close(*fd) : 0;
     *fd = -1;
     return outcome < 0 && errno != EINTR ? -1
                                          : 0; // after EINTR the descriptor is closed all the same
 }
 
-static void remove_temp(struct ct__atomic_file *file)
-{
+static void remove_temp(struct ct__atomic_file *file) {
     close_fd(&file->fd);
     if (file->temp[0])
         unlinkat(file->folder, file->temp, 0);
     file->temp[0] = '\0';
 }
 
-static ct_status give_up(struct ct__atomic_file *file, int error)
-{
+static ct_status give_up(struct ct__atomic_file *file, int error) {
     remove_temp(file);
     file->failed = true;
     return fail_io(file->function, file->given, "write", error);
 }
 
-static void destroy(struct ct__atomic_file *file)
-{
+static void destroy(struct ct__atomic_file *file) {
     remove_temp(file);
     close_fd(&file->folder);
     ct__free(file);
@@ -71,8 +66,7 @@ static void destroy(struct ct__atomic_file *file)
 // ---- opening; these return 0 or an errno
 
 /// Splits the target at its last slash and opens the folder.
-static int open_folder(struct ct__atomic_file *file)
-{
+static int open_folder(struct ct__atomic_file *file) {
     char folder[PATH_MAX] = ".";
     const char *slash = strrchr(file->target, '/');
     file->base = slash ? slash + 1 : file->target;
@@ -86,8 +80,7 @@ static int open_folder(struct ct__atomic_file *file)
 }
 
 /// Its permissions are those of any new file under the process's mask, as mkstemp's are not.
-static int create_temp(struct ct__atomic_file *file)
-{
+static int create_temp(struct ct__atomic_file *file) {
     static atomic_uint counter;
     for (int i = 0; i < TRIES; i++) {
         unsigned number = atomic_fetch_add(&counter, 1);
@@ -104,8 +97,7 @@ static int create_temp(struct ct__atomic_file *file)
 }
 
 /// Owner first: changing it may clear permission bits.
-static int copy_permissions(int fd, const struct stat *from)
-{
+static int copy_permissions(int fd, const struct stat *from) {
     struct stat now;
     if (fstat(fd, &now) < 0)
         return errno;
@@ -116,14 +108,12 @@ static int copy_permissions(int fd, const struct stat *from)
     return fchmod(fd, from->st_mode & 0777) < 0 && errno != EPERM ? errno : 0;
 }
 
-static int open_directly(struct ct__atomic_file *file)
-{
+static int open_directly(struct ct__atomic_file *file) {
     file->fd = open(file->target, O_WRONLY | O_CLOEXEC);
     return file->fd < 0 ? errno : 0;
 }
 
-static int open_target(struct ct__atomic_file *file)
-{
+static int open_target(struct ct__atomic_file *file) {
     struct stat old;
     bool exists = stat(file->target, &old) == 0;
     if (!exists && errno != ENOENT)
@@ -143,8 +133,7 @@ static int open_target(struct ct__atomic_file *file)
 }
 
 /// Keeps both forms of the path. A link that leads nowhere is replaced itself.
-static int set_paths(struct ct__atomic_file *file, const char *path)
-{
+static int set_paths(struct ct__atomic_file *file, const char *path) {
     size_t length = strlen(path);
     snprintf(file->given, sizeof file->given, "%s", path);
     if (length >= sizeof file->target)
@@ -154,8 +143,7 @@ static int set_paths(struct ct__atomic_file *file, const char *path)
     return 0;
 }
 
-struct ct__atomic_file *ct__atomic_begin(const char *path, const char *function)
-{
+struct ct__atomic_file *ct__atomic_begin(const char *path, const char *function) {
     if (!path) {
         ct__fail_null_operand(function);
         return NULL;
@@ -179,8 +167,7 @@ struct ct__atomic_file *ct__atomic_begin(const char *path, const char *function)
 
 // ---- writing
 
-ct_status ct__atomic_write(struct ct__atomic_file *file, const void *data, size_t bytes)
-{
+ct_status ct__atomic_write(struct ct__atomic_file *file, const void *data, size_t bytes) {
     const unsigned char *from = data;
     if (!file)
         return ct__fail_null_operand(__func__);
@@ -199,8 +186,7 @@ ct_status ct__atomic_write(struct ct__atomic_file *file, const void *data, size_
 }
 
 /// Waits for the disk; what cannot be synced (a pipe, some file systems' folders) is left alone.
-static int sync_fd(int fd)
-{
+static int sync_fd(int fd) {
     int outcome;
     do
         outcome = fsync(fd);
@@ -209,8 +195,7 @@ static int sync_fd(int fd)
 }
 
 /// To the disk, and into its place.
-static ct_status settle(struct ct__atomic_file *file)
-{
+static ct_status settle(struct ct__atomic_file *file) {
     if (sync_fd(file->fd) < 0 || close_fd(&file->fd) < 0)
         return give_up(file, errno);
     if (file->folder < 0)
@@ -223,8 +208,7 @@ static ct_status settle(struct ct__atomic_file *file)
     return CT_OK;
 }
 
-ct_status ct__atomic_commit(struct ct__atomic_file *file)
-{
+ct_status ct__atomic_commit(struct ct__atomic_file *file) {
     if (!file)
         return ct__fail_null_operand(__func__);
     ct_status status = file->failed ? CT_EIO : settle(file);
@@ -232,8 +216,7 @@ ct_status ct__atomic_commit(struct ct__atomic_file *file)
     return status;
 }
 
-void ct__atomic_abandon(struct ct__atomic_file *file)
-{
+void ct__atomic_abandon(struct ct__atomic_file *file) {
     if (file)
         destroy(file);
 }

@@ -11,20 +11,17 @@ static_assert(sizeof(struct sha256_ctx) <= sizeof(struct ct_sha256), "the state 
 
 // Nettle's context is copied out and in: the public header shows neither its type nor its alignment.
 
-static struct sha256_ctx load(const struct ct_sha256 *digest)
-{
+static struct sha256_ctx load(const struct ct_sha256 *digest) {
     struct sha256_ctx context;
     memcpy(&context, digest->state, sizeof context);
     return context;
 }
 
-static void store(struct ct_sha256 *digest, const struct sha256_ctx *context)
-{
+static void store(struct ct_sha256 *digest, const struct sha256_ctx *context) {
     memcpy(digest->state, context, sizeof *context);
 }
 
-void ct_sha256_init(struct ct_sha256 *digest)
-{
+void ct_sha256_init(struct ct_sha256 *digest) {
     if (!digest) {
         ct__fail_null_operand(__func__);
         return;
@@ -36,8 +33,7 @@ void ct_sha256_init(struct ct_sha256 *digest)
     store(digest, &context);
 }
 
-void ct_sha256_update(struct ct_sha256 *digest, const void *data, size_t bytes)
-{
+void ct_sha256_update(struct ct_sha256 *digest, const void *data, size_t bytes) {
     if (!digest || (!data && bytes)) {
         ct__fail_null_operand(__func__);
         return;
@@ -49,8 +45,7 @@ void ct_sha256_update(struct ct_sha256 *digest, const void *data, size_t bytes)
     store(digest, &context);
 }
 
-void ct_sha256_final(struct ct_sha256 *digest, char *hex)
-{
+void ct_sha256_final(struct ct_sha256 *digest, char *hex) {
     if (!digest || !hex) {
         ct__fail_null_operand(__func__);
         return;

@@ -75,8 +75,7 @@ struct source {
 // ---- errors
 
 /// A name from the file as a message can show it: shortened, without control characters.
-static const char *show(const char *name, char text[TEXT_BYTES])
-{
+static const char *show(const char *name, char text[TEXT_BYTES]) {
     size_t n = 0;
     for (; name[n] && n < TEXT_BYTES - 4; n++)
         text[n] = (unsigned char)name[n] < ' ' || name[n] == 127 ? '?' : name[n];
@@ -95,8 +94,7 @@ static const char *show(const char *name, char text[TEXT_BYTES])
 static ct_status fail_file(ct_status code, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static ct_status fail_file(ct_status code, const char *path, const char *format, ...)
-{
+static ct_status fail_file(ct_status code, const char *path, const char *format, ...) {
     char text[CT__MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
@@ -105,21 +103,18 @@ static ct_status fail_file(ct_status code, const char *path, const char *format,
     return ct__fail(code, load_name, "'%.200s': %s", path, text);
 }
 
-static ct_status no_memory(const char *path)
-{
+static ct_status no_memory(const char *path) {
     return fail_file(CT_ENOMEM, path, "no memory to read it");
 }
 
-static ct_status fail_errno(const char *path, const char *what)
-{
+static ct_status fail_errno(const char *path, const char *what) {
     char text[TEXT_BYTES];
     return fail_file(CT_EIO, path, "cannot %s: %s", what, strerror_r(errno, text, sizeof text));
 }
 
 // ---- reading bytes
 
-static ct_status read_bytes(const struct source *source, void *to, size_t bytes)
-{
+static ct_status read_bytes(const struct source *source, void *to, size_t bytes) {
     char *at = to;
     while (bytes > 0) {
         ssize_t got = read(source->fd, at, bytes < SSIZE_MAX ? bytes : SSIZE_MAX);
@@ -137,8 +132,7 @@ static ct_status read_bytes(const struct source *source, void *to, size_t bytes)
 }
 
 /// Opens a regular file and tells its size. Only then can no claim outgrow it.
-static ct_status open_source(const char *path, struct source *source)
-{
+static ct_status open_source(const char *path, struct source *source) {
     struct stat status;
     source->path = path;
     source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -153,8 +147,7 @@ static ct_status open_source(const char *path, struct source *source)
 }
 
 /// The parser recurses, and nothing that is allowed lies deep.
-static ct_status check_depth(const char *path, const char *text, size_t length)
-{
+static ct_status check_depth(const char *path, const char *text, size_t length) {
     int depth = 0;
     bool quoted = false;
     for (size_t i = 0; i < length; i++) {
@@ -174,8 +167,7 @@ static ct_status check_depth(const char *path, const char *text, size_t length)
     return CT_OK;
 }
 
-static ct_status parse_header(const char *path, const char *text, size_t length, json_t **header)
-{
+static ct_status parse_header(const char *path, const char *text, size_t length, json_t **header) {
     if (length == 0 || text[0] != '{')
         return FAIL_FORMAT(path, "the header of %zu bytes does not begin with '{'", length);
     ct_status status = check_depth(path, text, length);
@@ -193,8 +185,7 @@ static ct_status parse_header(const char *path, const char *text, size_t length,
 }
 
 /// Reads the header's length and the header; what is left of source->bytes are the items.
-static ct_status read_header(struct source *source, json_t **header)
-{
+static ct_status read_header(struct source *source, json_t **header) {
     uint64_t length;
     const char *path = source->path;
     if (source->bytes < START_BYTES)
@@ -223,14 +214,12 @@ static ct_status read_header(struct source *source, json_t **header)
 
 // ---- the header's entries
 
-static ct_status check_metadata(const char *path, json_t *metadata)
-{
+static ct_status check_metadata(const char *path, json_t *metadata) {
     if (!json_is_object(metadata))
         return FAIL_FORMAT(path, "__metadata__ is not an object");
     const char *key;
     json_t *value;
-    json_object_foreach(metadata, key, value)
-    {
+    json_object_foreach(metadata, key, value) {
         char shown[TEXT_BYTES];
         if (!json_is_string(value))
             return FAIL_FORMAT(path, "the metadata value of '%s' is not a string",
@@ -239,8 +228,7 @@ static ct_status check_metadata(const char *path, json_t *metadata)
     return CT_OK;
 }
 
-static const struct dtype *find_dtype(const char *name)
-{
+static const struct dtype *find_dtype(const char *name) {
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
         if (strcmp(name, dtypes[i].name) == 0)
             return &dtypes[i];
@@ -249,14 +237,12 @@ static const struct dtype *find_dtype(const char *name)
 }
 
 /// A whole number >= 0.
-static bool read_size(const json_t *value, size_t *size)
-{
+static bool read_size(const json_t *value, size_t *size) {
     return json_is_integer(value) && ct__size_of_i64(json_integer_value(value), size);
 }
 
 static ct_status read_dtype(const char *path, const char *shown, const json_t *object,
-                            struct entry *entry)
-{
+                            struct entry *entry) {
     const char *name = json_string_value(json_object_get(object, "dtype"));
     if (!name)
         return FAIL_FORMAT(path, "tensor '%s' has no dtype", shown);
@@ -268,8 +254,7 @@ static ct_status read_dtype(const char *path, const char *shown, const json_t *o
 }
 
 static ct_status read_shape(const char *path, const char *shown, const json_t *object,
-                            struct entry *entry)
-{
+                            struct entry *entry) {
     const json_t *shape = json_object_get(object, "shape");
     if (!json_is_array(shape))
         return FAIL_FORMAT(path, "tensor '%s' has no shape", shown);
@@ -290,8 +275,7 @@ static ct_status read_shape(const char *path, const char *shown, const json_t *o
 }
 
 static ct_status read_range(const char *path, const char *shown, const json_t *object,
-                            struct entry *entry)
-{
+                            struct entry *entry) {
     const json_t *range = json_object_get(object, "data_offsets");
     if (json_array_size(range) != 2 || !read_size(json_array_get(range, 0), &entry->begin) ||
         !read_size(json_array_get(range, 1), &entry->end) || entry->begin > entry->end)
@@ -306,8 +290,7 @@ static ct_status read_range(const char *path, const char *shown, const json_t *o
     return CT_OK;
 }
 
-static ct_status read_entry(const char *path, const json_t *object, struct entry *entry)
-{
+static ct_status read_entry(const char *path, const json_t *object, struct entry *entry) {
     char shown[TEXT_BYTES];
     show(entry->name, shown);
     if (json_object_size(object) != 3)
@@ -320,8 +303,7 @@ static ct_status read_entry(const char *path, const json_t *object, struct entry
 }
 
 /// By their bytes; empty ones first, and those among each other as they stand in the header.
-static int compare_entries(const void *a, const void *b)
-{
+static int compare_entries(const void *a, const void *b) {
     const struct entry *x = a, *y = b;
     if (x->begin != y->begin)
         return x->begin < y->begin ? -1 : 1;
@@ -331,8 +313,7 @@ static int compare_entries(const void *a, const void *b)
 }
 
 /// The tensors fill the rest of the file, without hole, overlap or remainder.
-static ct_status check_ranges(const struct ct_safetensors *file, size_t bytes)
-{
+static ct_status check_ranges(const struct ct_safetensors *file, size_t bytes) {
     size_t at = 0;
     char shown[TEXT_BYTES];
     for (size_t i = 0; i < file->count; i++) {
@@ -350,16 +331,14 @@ static ct_status check_ranges(const struct ct_safetensors *file, size_t bytes)
     return CT_OK;
 }
 
-static ct_status read_entries(struct ct_safetensors *file, size_t bytes)
-{
+static ct_status read_entries(struct ct_safetensors *file, size_t bytes) {
     size_t members = json_object_size(file->header);
     file->entries = members ? ct__alloc_zero(members * sizeof *file->entries) : NULL;
     if (members && !file->entries)
         return no_memory(file->path);
     const char *key;
     json_t *value;
-    json_object_foreach(file->header, key, value)
-    {
+    json_object_foreach(file->header, key, value) {
         if (strcmp(key, "__metadata__") == 0) {
             ct_status status = check_metadata(file->path, value);
             if (status != CT_OK)
@@ -381,8 +360,7 @@ static ct_status read_entries(struct ct_safetensors *file, size_t bytes)
 // ---- items
 
 /// A half or bfloat16 as the float of the same value.
-static float widen(const struct dtype *dtype, uint16_t half)
-{
+static float widen(const struct dtype *dtype, uint16_t half) {
     uint32_t sign = (uint32_t)(half >> 15) << 31, bits = (uint32_t)half << 16;
     float value;
     if (dtype->name[0] == 'F') {
@@ -398,8 +376,7 @@ static float widen(const struct dtype *dtype, uint16_t half)
     return value;
 }
 
-static ct_status read_widened(const struct source *source, const struct entry *entry, float *to)
-{
+static ct_status read_widened(const struct source *source, const struct entry *entry, float *to) {
     for (size_t done = 0; done < entry->items;) {
         uint16_t chunk[CHUNK_ITEMS];
         size_t left = entry->items - done, n = left < CHUNK_ITEMS ? left : CHUNK_ITEMS;
@@ -414,8 +391,7 @@ static ct_status read_widened(const struct source *source, const struct entry *e
 }
 
 static ct_status check_bools(const struct source *source, const struct entry *entry,
-                             const unsigned char *items)
-{
+                             const unsigned char *items) {
     char shown[TEXT_BYTES];
     for (size_t i = 0; i < entry->items; i++) {
         if (items[i] > 1)
@@ -425,15 +401,13 @@ static ct_status check_bools(const struct source *source, const struct entry *en
     return CT_OK;
 }
 
-static ct_status skip_bytes(const struct source *source, size_t bytes)
-{
+static ct_status skip_bytes(const struct source *source, size_t bytes) {
     return lseek(source->fd, (off_t)bytes, SEEK_CUR) < 0 ? fail_errno(source->path, "read it")
                                                          : CT_OK;
 }
 
 /// Its size has been checked against the file's: only now is it allocated.
-static ct_status read_tensor(const struct source *source, struct entry *entry)
-{
+static ct_status read_tensor(const struct source *source, struct entry *entry) {
     if (!entry->dtype->scalar || entry->rank > CT_MAX_RANK)
         return skip_bytes(source, entry->end - entry->begin);
     entry->tensor = ct_zeros(entry->dtype->scalar, (int)entry->rank, entry->shape);
@@ -448,8 +422,7 @@ static ct_status read_tensor(const struct source *source, struct entry *entry)
     return status;
 }
 
-static ct_status load(struct source *source, struct ct_safetensors *file)
-{
+static ct_status load(struct source *source, struct ct_safetensors *file) {
     size_t length = strlen(source->path) + 1;
     file->path = ct__alloc(length);
     if (!file->path)
@@ -465,8 +438,7 @@ static ct_status load(struct source *source, struct ct_safetensors *file)
     return status;
 }
 
-ct_safetensors *ct_safetensors_load(const char *path)
-{
+ct_safetensors *ct_safetensors_load(const char *path) {
     if (!path) {
         ct__fail_null_operand(load_name);
         return NULL;
@@ -484,8 +456,7 @@ ct_safetensors *ct_safetensors_load(const char *path)
     return NULL;
 }
 
-void ct_safetensors_free(ct_safetensors *file)
-{
+void ct_safetensors_free(ct_safetensors *file) {
     if (!file)
         return;
     for (size_t i = 0; i < file->count; i++)
@@ -498,15 +469,13 @@ void ct_safetensors_free(ct_safetensors *file)
 
 // ---- looking
 
-size_t ct_safetensors_count(const ct_safetensors *file)
-{
+size_t ct_safetensors_count(const ct_safetensors *file) {
     return file ? file->count : 0;
 }
 
 /// The entry's tensor, or NULL with the reason for which it was not read.
 static const ct_tensor *tensor_of(const char *who, const ct_safetensors *file,
-                                  const struct entry *entry)
-{
+                                  const struct entry *entry) {
     if (entry->tensor)
         return entry->tensor;
     char shown[TEXT_BYTES];
@@ -521,8 +490,7 @@ static const ct_tensor *tensor_of(const char *who, const ct_safetensors *file,
         shown, entry->dtype->name);
 }
 
-static const struct entry *entry_at(const char *who, const ct_safetensors *file, size_t i)
-{
+static const struct entry *entry_at(const char *who, const ct_safetensors *file, size_t i) {
     if (!file) {
         ct__fail_null_operand(who);
         return NULL;
@@ -533,20 +501,17 @@ static const struct entry *entry_at(const char *who, const ct_safetensors *file,
                          i, file->count);
 }
 
-const char *ct_safetensors_name(const ct_safetensors *file, size_t i)
-{
+const char *ct_safetensors_name(const ct_safetensors *file, size_t i) {
     const struct entry *entry = entry_at(__func__, file, i);
     return entry ? entry->name : NULL;
 }
 
-const ct_tensor *ct_safetensors_at(const ct_safetensors *file, size_t i)
-{
+const ct_tensor *ct_safetensors_at(const ct_safetensors *file, size_t i) {
     const struct entry *entry = entry_at(__func__, file, i);
     return entry ? tensor_of(__func__, file, entry) : NULL;
 }
 
-const ct_tensor *ct_safetensors_get(const ct_safetensors *file, const char *name)
-{
+const ct_tensor *ct_safetensors_get(const ct_safetensors *file, const char *name) {
     if (!file || !name) {
         ct__fail_null_operand(__func__);
         return NULL;
@@ -560,8 +525,7 @@ const ct_tensor *ct_safetensors_get(const ct_safetensors *file, const char *name
                          show(name, shown));
 }
 
-const char *ct_safetensors_metadata(const ct_safetensors *file, const char *key)
-{
+const char *ct_safetensors_metadata(const ct_safetensors *file, const char *key) {
     if (!file || !key) {
         ct__fail_null_operand(__func__);
         return NULL;

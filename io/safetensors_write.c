@@ -24,8 +24,7 @@ static const char digest_name[] = "ct_tensors_digest";
 // ---- items
 
 /// The format's name of a scalar type, or NULL.
-static const char *dtype_name(const ct_scalar *scalar)
-{
+static const char *dtype_name(const ct_scalar *scalar) {
     if (scalar == CT_F32)
         return "F32";
     if (scalar == CT_F64)
@@ -35,8 +34,7 @@ static const char *dtype_name(const ct_scalar *scalar)
     return scalar == CT_BOOL ? "BOOL" : NULL;
 }
 
-static ct_status check_tensors(const char *who, size_t n, const struct ct_named_tensor *tensors)
-{
+static ct_status check_tensors(const char *who, size_t n, const struct ct_named_tensor *tensors) {
     if (n && !tensors)
         return ct__fail_null_operand(who);
     for (size_t i = 0; i < n; i++) {
@@ -53,8 +51,7 @@ static ct_status check_tensors(const char *who, size_t n, const struct ct_named_
 }
 
 /// All NaNs count as one value.
-static void unify_nans(const ct_scalar *scalar, char *bytes, size_t count)
-{
+static void unify_nans(const ct_scalar *scalar, char *bytes, size_t count) {
     static const uint32_t nan32 = 0x7fc00000;
     static const uint64_t nan64 = 0x7ff8000000000000;
     if (scalar != CT_F32 && scalar != CT_F64)
@@ -76,8 +73,7 @@ static void unify_nans(const ct_scalar *scalar, char *bytes, size_t count)
 
 /// Passes a tensor's items, in row-major order, to the digest and, unless NULL, to the file.
 static ct_status put_items(const ct_tensor *tensor, struct ct_sha256 *digest,
-                           struct ct__atomic_file *file)
-{
+                           struct ct__atomic_file *file) {
     ct_tensor *dense = ct_compact(tensor);
     if (!dense)
         return ct_error()->code;
@@ -100,8 +96,7 @@ static ct_status put_items(const ct_tensor *tensor, struct ct_sha256 *digest,
 }
 
 static ct_status put_tensors(size_t n, const struct ct_named_tensor *tensors, char *hex,
-                             struct ct__atomic_file *file)
-{
+                             struct ct__atomic_file *file) {
     struct ct_sha256 digest;
     ct_sha256_init(&digest);
     for (size_t i = 0; i < n; i++) {
@@ -115,8 +110,7 @@ static ct_status put_tensors(size_t n, const struct ct_named_tensor *tensors, ch
 }
 
 ct_status ct_tensors_digest(size_t n, const struct ct_named_tensor *tensors,
-                            char digest[CT_SHA256_TEXT_BYTES])
-{
+                            char digest[CT_SHA256_TEXT_BYTES]) {
     if (!digest)
         return ct__fail_null_operand(digest_name);
     ct_status status = check_tensors(digest_name, n, tensors);
@@ -125,14 +119,12 @@ ct_status ct_tensors_digest(size_t n, const struct ct_named_tensor *tensors,
 
 // ---- header
 
-static ct_status no_memory(void)
-{
+static ct_status no_memory(void) {
     return ct__fail(CT_ENOMEM, save_name, "no memory for the header");
 }
 
 /// A text as JSON, or NULL with an error.
-static json_t *new_text(const char *what, const char *text)
-{
+static json_t *new_text(const char *what, const char *text) {
     json_t *value = json_string(text);
     if (value)
         return value;
@@ -146,8 +138,7 @@ static json_t *new_text(const char *what, const char *text)
 }
 
 /// Adds a member under a name which must be UTF-8 and new; takes the reference to @p value.
-static ct_status add_member(json_t *object, const char *what, const char *name, json_t *value)
-{
+static ct_status add_member(json_t *object, const char *what, const char *name, json_t *value) {
     json_t *text = value ? new_text(what, name) : NULL;
     if (!text) {
         json_decref(value);
@@ -161,8 +152,7 @@ static ct_status add_member(json_t *object, const char *what, const char *name, 
     return json_object_set_new(object, name, value) == 0 ? CT_OK : no_memory();
 }
 
-static ct_status add_metadata(json_t *header, size_t pairs, const char *const *metadata)
-{
+static ct_status add_metadata(json_t *header, size_t pairs, const char *const *metadata) {
     if (pairs == 0)
         return CT_OK;
     if (!metadata)
@@ -183,8 +173,7 @@ static ct_status add_metadata(json_t *header, size_t pairs, const char *const *m
     return CT_OK;
 }
 
-static ct_status add_tensor(json_t *header, const struct ct_named_tensor *named, size_t *offset)
-{
+static ct_status add_tensor(json_t *header, const struct ct_named_tensor *named, size_t *offset) {
     if (!named->name)
         return ct__fail_null_operand(save_name);
     if (strcmp(named->name, "__metadata__") == 0)
@@ -209,8 +198,7 @@ static ct_status add_tensor(json_t *header, const struct ct_named_tensor *named,
 }
 
 static ct_status fill_header(json_t *header, size_t n, const struct ct_named_tensor *tensors,
-                             size_t pairs, const char *const *metadata)
-{
+                             size_t pairs, const char *const *metadata) {
     if (!header)
         return no_memory();
     ct_status status = add_metadata(header, pairs, metadata);
@@ -222,8 +210,7 @@ static ct_status fill_header(json_t *header, size_t n, const struct ct_named_ten
 
 /// The header as text, or NULL with an error.
 static char *header_text(size_t n, const struct ct_named_tensor *tensors, size_t pairs,
-                         const char *const *metadata)
-{
+                         const char *const *metadata) {
     json_t *header = json_object();
     char *text = NULL;
     if (fill_header(header, n, tensors, pairs, metadata) == CT_OK) {
@@ -236,8 +223,7 @@ static char *header_text(size_t n, const struct ct_named_tensor *tensors, size_t
 }
 
 /// Its length and the header, padded with spaces so that the items begin at a multiple of 8.
-static ct_status put_header(struct ct__atomic_file *file, const char *text)
-{
+static ct_status put_header(struct ct__atomic_file *file, const char *text) {
     static const char spaces[START_BYTES + 1] = "        ";
     size_t length = strlen(text), padding = (START_BYTES - length % START_BYTES) % START_BYTES;
     uint64_t total = length + padding;
@@ -253,8 +239,7 @@ static ct_status put_header(struct ct__atomic_file *file, const char *text)
 }
 
 ct_status ct_safetensors_save(const char *path, size_t n, const struct ct_named_tensor *tensors,
-                              size_t pairs, const char *const *metadata, char *digest)
-{
+                              size_t pairs, const char *const *metadata, char *digest) {
     ct_status status = check_tensors(save_name, n, tensors);
     if (status != CT_OK)
         return status;

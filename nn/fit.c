@@ -28,16 +28,14 @@ struct fit {
     ct_tape *tape;
 };
 
-struct ct_fit_options ct_fit_options_init(void)
-{
+struct ct_fit_options ct_fit_options_init(void) {
     return (struct ct_fit_options){
         .size = sizeof(struct ct_fit_options), .epochs = 30, .batch = 32};
 }
 
 // ---- checks
 
-static ct_status check_labels(const char *which, const ct_tensor *labels, int64_t classes)
-{
+static ct_status check_labels(const char *which, const ct_tensor *labels, int64_t classes) {
     const int64_t *label = ct_data(labels);
     int64_t n = ct_shape(labels)[0], step = ct_strides(labels)[0];
     for (int64_t i = 0; i < n; i++)
@@ -49,8 +47,7 @@ static ct_status check_labels(const char *which, const ct_tensor *labels, int64_
     return CT_OK;
 }
 
-static ct_status check_rows(const char *which, const ct_mlp *mlp, const struct ct_rows *rows)
-{
+static ct_status check_rows(const char *which, const ct_mlp *mlp, const struct ct_rows *rows) {
     if (!rows->x || !rows->labels)
         return ct__fail_null_operand(who);
     if (ct_dtype(rows->x) != mlp->scalar || ct_dtype(rows->labels) != CT_I64)
@@ -70,8 +67,7 @@ static ct_status check_rows(const char *which, const ct_mlp *mlp, const struct c
                     mlp->in, x, labels);
 }
 
-static ct_status take_options(struct ct_fit_options *into, const struct ct_fit_options *options)
-{
+static ct_status take_options(struct ct_fit_options *into, const struct ct_fit_options *options) {
     *into = ct_fit_options_init();
     ct_status status = ct__take_options(who, "ct_fit_options_init", into, sizeof *into, options);
     if (status)
@@ -84,8 +80,7 @@ static ct_status take_options(struct ct_fit_options *into, const struct ct_fit_o
 }
 
 static ct_status check(struct fit *fit, const struct ct_rows *train, const struct ct_rows *test,
-                       const struct ct_fit_options *options)
-{
+                       const struct ct_fit_options *options) {
     if (!fit->mlp || !fit->optim || !train)
         return ct__fail_null_operand(who);
     ct_status status = take_options(&fit->options, options);
@@ -100,16 +95,14 @@ static ct_status check(struct fit *fit, const struct ct_rows *train, const struc
 
 // ---- memory
 
-static bool hold(struct ct_rows *into, const struct ct_rows *rows)
-{
+static bool hold(struct ct_rows *into, const struct ct_rows *rows) {
     into->x = ct_compact(rows->x);
     into->labels = ct_compact(rows->labels);
     return into->x && into->labels;
 }
 
 // const is the caller's promise not to write; these shares are our own.
-static void drop(struct ct_rows *rows)
-{
+static void drop(struct ct_rows *rows) {
     union {
         const ct_tensor *shared;
         ct_tensor *own;
@@ -118,8 +111,7 @@ static void drop(struct ct_rows *rows)
     ct_free(labels.own);
 }
 
-static ct_status prepare(struct fit *fit, const struct ct_rows *train, const struct ct_rows *test)
-{
+static ct_status prepare(struct fit *fit, const struct ct_rows *train, const struct ct_rows *test) {
     fit->n = ct_shape(train->x)[0];
     if (fit->options.batch > fit->n)
         fit->options.batch = fit->n;
@@ -135,8 +127,7 @@ static ct_status prepare(struct fit *fit, const struct ct_rows *train, const str
                       : ct__fail(CT_ENOMEM, who, "there is no memory for the order of the rows");
 }
 
-static void release(struct fit *fit)
-{
+static void release(struct fit *fit) {
     ct__params_forget(fit->mlp->params);
     ct_tape_free(fit->tape);
     ct__free(fit->order);
@@ -150,8 +141,7 @@ static void release(struct fit *fit)
 
 // Copies rows begin <= i < begin + n of an order (NULL: as they lie) to the batch tensors.
 static ct_status gather(struct fit *fit, const struct ct_rows *rows, const int64_t *order,
-                        int64_t begin, int64_t n)
-{
+                        int64_t begin, int64_t n) {
     size_t bytes = (size_t)fit->mlp->in * fit->mlp->scalar->size;
     const char *x = ct_data(rows->x);
     const int64_t *labels = ct_data(rows->labels);
@@ -168,8 +158,7 @@ static ct_status gather(struct fit *fit, const struct ct_rows *rows, const int64
 }
 
 // The first n rows of a batch tensor, on the tape.
-static ct_var record_rows(struct fit *fit, const ct_tensor *batch, int64_t n, const char *name)
-{
+static ct_var record_rows(struct fit *fit, const ct_tensor *batch, int64_t n, const char *name) {
     if (n == fit->options.batch)
         return ct_constant(fit->tape, batch, name);
     ct_tensor *rows = ct_slice(batch, 0, 0, n, 1);
@@ -178,20 +167,17 @@ static ct_var record_rows(struct fit *fit, const ct_tensor *batch, int64_t n, co
     return v;
 }
 
-static ct_status tape_error(const struct fit *fit)
-{
+static ct_status tape_error(const struct fit *fit) {
     ct_status status = ct_tape_status(fit->tape);
     return status ? ct__fail(status, who, "%s", ct_tape_message(fit->tape)) : CT_OK;
 }
 
-static ct_var record_logits(struct fit *fit, int64_t n)
-{
+static ct_var record_logits(struct fit *fit, int64_t n) {
     ct_params_record(fit->mlp->params, fit->tape);
     return ct_mlp_apply(fit->mlp, record_rows(fit, fit->x, n, "x"));
 }
 
-static ct_status train_batch(struct fit *fit, int epoch, int64_t begin, int64_t n, double *loss)
-{
+static ct_status train_batch(struct fit *fit, int epoch, int64_t begin, int64_t n, double *loss) {
     ct_var logits = record_logits(fit, n);
     ct_var labels = record_rows(fit, fit->labels, n, "labels");
     ct_var mean = ct_named(ct_var_cross_entropy(logits, labels, CT_REDUCE_MEAN), "loss");
@@ -209,13 +195,11 @@ static ct_status train_batch(struct fit *fit, int epoch, int64_t begin, int64_t 
 
 // ---- an epoch
 
-static int64_t batch_rows(const struct fit *fit, int64_t begin, int64_t n)
-{
+static int64_t batch_rows(const struct fit *fit, int64_t begin, int64_t n) {
     return n - begin < fit->options.batch ? n - begin : fit->options.batch;
 }
 
-static ct_status train_epoch(struct fit *fit, int epoch, double *loss)
-{
+static ct_status train_epoch(struct fit *fit, int epoch, double *loss) {
     ct_random base = ct_random_of(fit->options.seed, ORDER_STREAM);
     ct_random random = ct_random_split(&base, (uint64_t)epoch);
     ct_random_permutation(&random, (size_t)fit->n, fit->order);
@@ -238,8 +222,7 @@ static ct_status train_epoch(struct fit *fit, int epoch, double *loss)
 }
 
 // Batch by batch through the tensors and shapes of training.
-static ct_status measure(struct fit *fit, const struct ct_rows *rows, double *accuracy)
-{
+static ct_status measure(struct fit *fit, const struct ct_rows *rows, double *accuracy) {
     if (!rows->x) {
         *accuracy = (double)NAN;
         return CT_OK;
@@ -267,8 +250,7 @@ static ct_status measure(struct fit *fit, const struct ct_rows *rows, double *ac
     return CT_OK;
 }
 
-static ct_status run(struct fit *fit)
-{
+static ct_status run(struct fit *fit) {
     const struct ct_fit_options *o = &fit->options;
     for (int epoch = 1; epoch <= o->epochs; epoch++) {
         struct ct_epoch report = {.epoch = epoch, .epochs = o->epochs};
@@ -289,8 +271,7 @@ static ct_status run(struct fit *fit)
 }
 
 ct_status ct_fit(ct_mlp *mlp, ct_optim *optim, const struct ct_rows *train,
-                 const struct ct_rows *test, const struct ct_fit_options *options)
-{
+                 const struct ct_rows *test, const struct ct_fit_options *options) {
     struct fit fit = {.mlp = mlp, .optim = optim};
     ct_status status = ct_fenv_check();
     if (!status)

@@ -15,8 +15,7 @@ struct rows {
 };
 
 // The largest of a row: the first NaN, else the first maximum.
-static int64_t best(const struct rows *r, int64_t i)
-{
+static int64_t best(const struct rows *r, int64_t i) {
     const char *item = r->logits + i * r->row;
     double largest = r->scalar->to_double(r->scalar, item);
     int64_t at = 0;
@@ -30,8 +29,7 @@ static int64_t best(const struct rows *r, int64_t i)
     return at;
 }
 
-static ct_status check(const char *who, const ct_tensor *logits, const ct_tensor *labels)
-{
+static ct_status check(const char *who, const ct_tensor *logits, const ct_tensor *labels) {
     if (!logits || !labels)
         return ct__fail_null_operand(who);
     if (!(ct_dtype(logits)->traits & CT_REAL) || ct_dtype(labels) != CT_I64)
@@ -46,8 +44,8 @@ static ct_status check(const char *who, const ct_tensor *logits, const ct_tensor
     return ct__fail(CT_ESHAPE, who, "logits are [n, classes] and labels [n], not %s and %s", a, b);
 }
 
-ct_status ct__hits(const char *who, const ct_tensor *logits, const ct_tensor *labels, int64_t *hits)
-{
+ct_status ct__hits(const char *who, const ct_tensor *logits, const ct_tensor *labels,
+                   int64_t *hits) {
     ct_status status = check(who, logits, labels);
     if (status)
         return status;
@@ -67,8 +65,7 @@ ct_status ct__hits(const char *who, const ct_tensor *logits, const ct_tensor *la
     return CT_OK;
 }
 
-double ct_accuracy(const ct_tensor *logits, const ct_tensor *labels)
-{
+double ct_accuracy(const ct_tensor *logits, const ct_tensor *labels) {
     static const char who[] = "ct_accuracy";
     int64_t hits;
     if (ct__hits(who, logits, labels, &hits))

@@ -15,16 +15,14 @@ enum { NAME_BYTES = 40 };
 
 // Makes the thread's error stick to the tape, where there is one: what follows is null, which is not
 // what went wrong.
-static ct_var stick(ct_tape *tape)
-{
+static ct_var stick(ct_tape *tape) {
     const struct ct_error_info *error = ct_error();
     char message[CT__MESSAGE_BYTES];
     snprintf(message, sizeof message, "%s: %s", error->function, error->message);
     return tape ? ct_tape_fail(tape, error->code, message) : ct_var_null();
 }
 
-ct_var ct_activate(ct_var x, enum ct_activation activation)
-{
+ct_var ct_activate(ct_var x, enum ct_activation activation) {
     switch (activation) {
     case CT_IDENTITY:
         return x;
@@ -43,16 +41,14 @@ ct_var ct_activate(ct_var x, enum ct_activation activation)
     return stick(x.tape);
 }
 
-ct_var ct_dense(ct_var x, ct_var w, ct_var b, enum ct_activation activation)
-{
+ct_var ct_dense(ct_var x, ct_var w, ct_var b, enum ct_activation activation) {
     return ct_activate(ct_var_add(ct_var_matmul(x, w), b), activation);
 }
 
 // ---- making a network
 
 static ct_status add_layer(ct_mlp *mlp, int layer, int64_t in, int64_t out,
-                           enum ct_activation activation, uint64_t seed)
-{
+                           enum ct_activation activation, uint64_t seed) {
     // A stream per layer: a wider layer does not change the draws of the next.
     ct_random random = ct_random_of(seed, (uint64_t)layer);
     bool half = activation == CT_RELU || activation == CT_SILU || activation == CT_GELU;
@@ -70,8 +66,7 @@ static ct_status add_layer(ct_mlp *mlp, int layer, int64_t in, int64_t out,
 }
 
 static ct_status check_widths(const char *who, const ct_scalar *scalar, int layers,
-                              const int64_t *widths, enum ct_activation hidden)
-{
+                              const int64_t *widths, enum ct_activation hidden) {
     if (!scalar || !widths)
         return ct__fail_null_operand(who);
     if (layers < 1)
@@ -86,8 +81,7 @@ static ct_status check_widths(const char *who, const ct_scalar *scalar, int laye
 }
 
 ct_mlp *ct_mlp_new(const ct_scalar *scalar, int layers, const int64_t *widths,
-                   enum ct_activation hidden, uint64_t seed)
-{
+                   enum ct_activation hidden, uint64_t seed) {
     static const char who[] = "ct_mlp_new";
     if (check_widths(who, scalar, layers, widths, hidden))
         return NULL;
@@ -105,23 +99,20 @@ ct_mlp *ct_mlp_new(const ct_scalar *scalar, int layers, const int64_t *widths,
     return NULL;
 }
 
-void ct_mlp_free(ct_mlp *mlp)
-{
+void ct_mlp_free(ct_mlp *mlp) {
     if (!mlp)
         return;
     ct_params_free(mlp->params);
     ct__free(mlp);
 }
 
-ct_params *ct_mlp_params(ct_mlp *mlp)
-{
+ct_params *ct_mlp_params(ct_mlp *mlp) {
     return mlp ? mlp->params : NULL;
 }
 
 // ---- using it
 
-ct_var ct_mlp_apply_to(const ct_mlp *mlp, ct_var x, size_t n, const ct_var *params)
-{
+ct_var ct_mlp_apply_to(const ct_mlp *mlp, ct_var x, size_t n, const ct_var *params) {
     static const char who[] = "ct_mlp_apply_to";
     if (!mlp || !params) {
         ct__fail_null_operand(who);
@@ -143,11 +134,19 @@ ct_var ct_mlp_apply_to(const ct_mlp *mlp, ct_var x, size_t n, const ct_var *para
     return x;
 }
 
-ct_var ct_mlp_apply(ct_mlp *mlp, ct_var x)
-{
+ct_var ct_mlp_apply(ct_mlp *mlp, ct_var x) {
     if (!mlp) {
         ct__fail_null_operand("ct_mlp_apply");
         return stick(x.tape);
+    }
+    for (size_t i = 0; i < mlp->params->count; i++) {
+        char message[128];
+        if (!ct_var_is_null(mlp->params->vars[i]))
+            continue;
+        snprintf(message, sizeof message,
+                 "the parameter %s is not recorded: call ct_params_record() first",
+                 ct_params_name(mlp->params, i));
+        return ct_tape_fail(x.tape, CT_EINVAL, message);
     }
     return ct_mlp_apply_to(mlp, x, mlp->params->count, mlp->params->vars);
 }

@@ -7,15 +7,13 @@
 
 #include <string.h>
 
-ct_params *ct_params_new(void)
-{
+ct_params *ct_params_new(void) {
     ct_params *params = ct__alloc_zero(sizeof *params);
     return params ? params
                   : ct__fail_null(CT_ENOMEM, "ct_params_new", "there is no memory for parameters");
 }
 
-void ct_params_free(ct_params *params)
-{
+void ct_params_free(ct_params *params) {
     if (!params)
         return;
     for (size_t i = 0; i < params->count; i++) {
@@ -31,8 +29,7 @@ void ct_params_free(ct_params *params)
 
 // ---- adding
 
-static bool grow(void *array, size_t count, size_t size)
-{
+static bool grow(void *array, size_t count, size_t size) {
     void **items = array, *moved = ct__realloc(*items, count * size);
     if (moved)
         *items = moved;
@@ -40,8 +37,7 @@ static bool grow(void *array, size_t count, size_t size)
 }
 
 // Room for one more; on failure each array is at least as large as before.
-static bool reserve(ct_params *params)
-{
+static bool reserve(ct_params *params) {
     if (params->count < params->capacity)
         return true;
     size_t capacity = params->capacity ? 2 * params->capacity : 8;
@@ -55,8 +51,7 @@ static bool reserve(ct_params *params)
 }
 
 static ct_status check_new(const char *who, const ct_params *params, const char *name,
-                           const ct_tensor *value)
-{
+                           const ct_tensor *value) {
     if (!params || !name || !value)
         return ct__fail_null_operand(who);
     if (!*name)
@@ -67,8 +62,7 @@ static ct_status check_new(const char *who, const ct_params *params, const char 
     return CT_OK;
 }
 
-int ct_params_add(ct_params *params, const char *name, const ct_tensor *value)
-{
+int ct_params_add(ct_params *params, const char *name, const ct_tensor *value) {
     static const char who[] = "ct_params_add";
     if (check_new(who, params, name, value))
         return -1;
@@ -94,8 +88,7 @@ int ct_params_add(ct_params *params, const char *name, const ct_tensor *value)
 
 // ---- looking and replacing
 
-static ct_status check_index(const char *who, const ct_params *params, size_t i)
-{
+static ct_status check_index(const char *who, const ct_params *params, size_t i) {
     if (!params)
         return ct__fail_null_operand(who);
     if (i >= params->count)
@@ -104,40 +97,32 @@ static ct_status check_index(const char *who, const ct_params *params, size_t i)
     return CT_OK;
 }
 
-size_t ct_params_count(const ct_params *params)
-{
+size_t ct_params_count(const ct_params *params) {
     return params ? params->count : 0;
 }
 
-const char *ct_params_name(const ct_params *params, size_t i)
-{
+const char *ct_params_name(const ct_params *params, size_t i) {
     return check_index("ct_params_name", params, i) ? NULL : params->names[i];
 }
 
-const ct_tensor *ct_params_value(const ct_params *params, size_t i)
-{
+const ct_tensor *ct_params_value(const ct_params *params, size_t i) {
     return check_index("ct_params_value", params, i) ? NULL : params->values[i];
 }
 
-ct_var ct_params_var(const ct_params *params, size_t i)
-{
+ct_var ct_params_var(const ct_params *params, size_t i) {
     return check_index("ct_params_var", params, i) ? ct_var_null() : params->vars[i];
 }
 
-ct_var ct_params_gradient(const ct_params *params, size_t i)
-{
+ct_var ct_params_gradient(const ct_params *params, size_t i) {
     return check_index("ct_params_gradient", params, i) ? ct_var_null() : params->grads[i];
 }
 
 static ct_status check_alike(const char *who, const char *name, const ct_tensor *was,
-                             const ct_tensor *is)
-{
+                             const ct_tensor *is) {
     if (ct_dtype(was) != ct_dtype(is))
         return ct__fail(CT_EDTYPE, who, "the parameter \"%.100s\" is of %s, not of %s", name,
                         ct_dtype(was)->name, ct_dtype(is)->name);
-    size_t bytes = (size_t)ct_rank(was) * sizeof(int64_t);
-    if (ct_rank(was) == ct_rank(is) &&
-        (bytes == 0 || memcmp(ct_shape(was), ct_shape(is), bytes) == 0))
+    if (ct_same_shape(was, is))
         return CT_OK;
     char a[CT__SHAPE_TEXT_BYTES], b[CT__SHAPE_TEXT_BYTES];
     ct__format_shape(a, sizeof a, ct_rank(was), ct_shape(was));
@@ -146,8 +131,7 @@ static ct_status check_alike(const char *who, const char *name, const ct_tensor 
                     b);
 }
 
-ct_status ct_params_set(ct_params *params, size_t i, const ct_tensor *value)
-{
+ct_status ct_params_set(ct_params *params, size_t i, const ct_tensor *value) {
     static const char who[] = "ct_params_set";
     ct_status status = check_index(who, params, i);
     if (!status && !value)
@@ -166,14 +150,12 @@ ct_status ct_params_set(ct_params *params, size_t i, const ct_tensor *value)
 
 // ---- a training step
 
-void ct__params_forget(ct_params *params)
-{
+void ct__params_forget(ct_params *params) {
     for (size_t i = 0; i < params->count; i++)
         params->vars[i] = params->grads[i] = ct_var_null();
 }
 
-ct_status ct_params_record(ct_params *params, ct_tape *tape)
-{
+ct_status ct_params_record(ct_params *params, ct_tape *tape) {
     if (!params || !tape)
         return ct__fail_null_operand("ct_params_record");
     ct__params_forget(params);
@@ -182,15 +164,13 @@ ct_status ct_params_record(ct_params *params, ct_tape *tape)
     return ct_tape_status(tape);
 }
 
-ct_status ct_params_grad(ct_params *params, ct_var loss)
-{
+ct_status ct_params_grad(ct_params *params, ct_var loss) {
     if (!params)
         return ct__fail_null_operand("ct_params_grad");
     return ct_grad(loss, ct_var_null(), params->count, params->vars, params->grads);
 }
 
-ct_status ct_params_step(ct_params *params, ct_optim *optim)
-{
+ct_status ct_params_step(ct_params *params, ct_optim *optim) {
     if (!params)
         return ct__fail_null_operand("ct_params_step");
     return ct_optim_step_tape(optim, params->count, params->values, params->vars, params->grads);

@@ -15,8 +15,7 @@ struct pair {
     double high, low;
 };
 
-static struct pair product(struct pair a, struct pair b)
-{
+static struct pair product(struct pair a, struct pair b) {
     double high = a.high * b.high, low = fma(a.high, b.high, -high);
     low += a.high * b.low + a.low * b.high;
     double sum = high + low;
@@ -24,8 +23,7 @@ static struct pair product(struct pair a, struct pair b)
 }
 
 // Not the C library's pow: its last bit is nobody's promise.
-double ct__power(double beta, uint64_t t)
-{
+double ct__power(double beta, uint64_t t) {
     struct pair result = {1, 0}, square = {beta, 0};
     for (; t > 0; t >>= 1) {
         if (t & 1)
@@ -35,8 +33,7 @@ double ct__power(double beta, uint64_t t)
     return result.high;
 }
 
-static double prepare(const ct_optim *optim, uint64_t t, union ct__step *step)
-{
+static double prepare(const ct_optim *optim, uint64_t t, union ct__step *step) {
     const struct ct_adam_options *o = &optim->options.adam;
     step->adam = (struct ct__adam_step){
         .rate = optim->lr / (1 - ct__power(o->beta1, t)),
@@ -61,8 +58,7 @@ static double prepare(const ct_optim *optim, uint64_t t, union ct__step *step)
 
 static const struct ct__rule rule = {CT__ADAM, prepare};
 
-struct ct_adam_options ct_adam_options_init(void)
-{
+struct ct_adam_options ct_adam_options_init(void) {
     return (struct ct_adam_options){.size = sizeof(struct ct_adam_options),
                                     .lr = 0.001,
                                     .beta1 = 0.9,
@@ -70,16 +66,14 @@ struct ct_adam_options ct_adam_options_init(void)
                                     .eps = 1e-8};
 }
 
-struct ct_adam_options ct_adamw_options_init(void)
-{
+struct ct_adam_options ct_adamw_options_init(void) {
     struct ct_adam_options o = ct_adam_options_init();
     o.decoupled = true;
     o.weight_decay = 0.01;
     return o;
 }
 
-static ct_status check(const char *who, const struct ct_adam_options *o)
-{
+static ct_status check(const char *who, const struct ct_adam_options *o) {
     ct_status status = ct__check_option(who, "learning rate lr", o->lr, 0, HUGE_VAL);
     if (!status)
         status = ct__check_option(who, "beta1", o->beta1, 0, 1);
@@ -92,8 +86,7 @@ static ct_status check(const char *who, const struct ct_adam_options *o)
     return status;
 }
 
-ct_optim *ct_adam_new(const struct ct_adam_options *options)
-{
+ct_optim *ct_adam_new(const struct ct_adam_options *options) {
     static const char who[] = "ct_adam_new";
     struct ct_adam_options o = ct_adam_options_init();
     if (ct__take_options(who, "ct_adam_options_init", &o, sizeof o, options) || check(who, &o))

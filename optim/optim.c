@@ -19,8 +19,7 @@ enum {
 
 // ---- the object
 
-ct_optim *ct__optim_new(const char *who, const struct ct__rule *rule, double lr)
-{
+ct_optim *ct__optim_new(const char *who, const struct ct__rule *rule, double lr) {
     ct_optim *optim = ct__alloc(sizeof *optim);
     if (!optim)
         return ct__fail_null(CT_ENOMEM, who, "there is no memory for an optimiser");
@@ -28,8 +27,8 @@ ct_optim *ct__optim_new(const char *who, const struct ct__rule *rule, double lr)
     return optim;
 }
 
-ct_status ct__check_option(const char *who, const char *name, double value, double low, double high)
-{
+ct_status ct__check_option(const char *who, const char *name, double value, double low,
+                           double high) {
     if (isfinite(value) && value >= low && value < high)
         return CT_OK;
     if (isinf(low))
@@ -42,8 +41,7 @@ ct_status ct__check_option(const char *who, const char *name, double value, doub
 }
 
 // Forgets the parameters: the next step binds anew.
-static void unbind(ct_optim *optim)
-{
+static void unbind(ct_optim *optim) {
     for (size_t i = 0; i < optim->n; i++)
         for (int k = 0; k < CT__STATE_SLOTS; k++)
             ct_free(optim->bound[i].state[k]);
@@ -52,16 +50,14 @@ static void unbind(ct_optim *optim)
     optim->n = 0;
 }
 
-void ct_optim_free(ct_optim *optim)
-{
+void ct_optim_free(ct_optim *optim) {
     if (!optim)
         return;
     unbind(optim);
     ct__free(optim);
 }
 
-ct_status ct_optim_set_lr(ct_optim *optim, double lr)
-{
+ct_status ct_optim_set_lr(ct_optim *optim, double lr) {
     static const char who[] = "ct_optim_set_lr";
     if (!optim)
         return ct__fail_null_operand(who);
@@ -71,22 +67,19 @@ ct_status ct_optim_set_lr(ct_optim *optim, double lr)
     return status;
 }
 
-uint64_t ct_optim_steps(const ct_optim *optim)
-{
+uint64_t ct_optim_steps(const ct_optim *optim) {
     return optim ? optim->steps : 0;
 }
 
 // ---- checks
 
-static bool same_shape(int rank_a, const int64_t *a, int rank_b, const int64_t *b)
-{
+static bool same_shape(int rank_a, const int64_t *a, int rank_b, const int64_t *b) {
     // Rank 0 has no extents to look at.
     return rank_a == rank_b && (rank_a == 0 || memcmp(a, b, (size_t)rank_a * sizeof *a) == 0);
 }
 
 static ct_status check_pair(const char *who, size_t i, const ct_tensor *param,
-                            const ct_tensor *grad)
-{
+                            const ct_tensor *grad) {
     const ct_scalar *scalar = ct_dtype(param);
     if (scalar != CT_F32 && scalar != CT_F64)
         return ct__fail(CT_EDTYPE, who, "parameter %zu is of %s: optimisers move f32 and f64", i,
@@ -102,8 +95,7 @@ static ct_status check_pair(const char *who, size_t i, const ct_tensor *param,
     return ct__fail(CT_ESHAPE, who, "parameter %zu has the shape %s and its gradient %s", i, a, b);
 }
 
-static ct_status check_distinct(const char *who, size_t n, ct_tensor *const *params)
-{
+static ct_status check_distinct(const char *who, size_t n, ct_tensor *const *params) {
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)
             if (params[i] == params[j])
@@ -112,8 +104,7 @@ static ct_status check_distinct(const char *who, size_t n, ct_tensor *const *par
 }
 
 static ct_status check_bound(const char *who, const ct_optim *optim, size_t n,
-                             ct_tensor *const *params)
-{
+                             ct_tensor *const *params) {
     if (n != optim->n)
         return ct__fail(CT_EINVAL, who, "this optimiser has %zu parameters and %zu were given",
                         optim->n, n);
@@ -134,8 +125,7 @@ static ct_status check_bound(const char *who, const ct_optim *optim, size_t n,
 }
 
 // A coefficient may overflow the item type though the option did not overflow f64.
-static ct_status check_step(const char *who, double largest, size_t n, ct_tensor *const *params)
-{
+static ct_status check_step(const char *who, double largest, size_t n, ct_tensor *const *params) {
     bool f32 = false;
     for (size_t i = 0; i < n; i++)
         f32 = f32 || ct_dtype(params[i]) == CT_F32;
@@ -146,8 +136,7 @@ static ct_status check_step(const char *who, double largest, size_t n, ct_tensor
 }
 
 static ct_status check_all(const char *who, const ct_optim *optim, double largest, size_t n,
-                           ct_tensor *const *params, const ct_tensor *const *grads)
-{
+                           ct_tensor *const *params, const ct_tensor *const *grads) {
     for (size_t i = 0; i < n; i++) {
         if (!params[i] || !grads[i])
             return ct__fail_null_operand(who);
@@ -163,8 +152,7 @@ static ct_status check_all(const char *who, const ct_optim *optim, double larges
 
 // ---- memory
 
-static ct_status bind(const char *who, ct_optim *optim, size_t n, ct_tensor *const *params)
-{
+static ct_status bind(const char *who, ct_optim *optim, size_t n, ct_tensor *const *params) {
     if (n > SIZE_MAX / sizeof *optim->bound ||
         !(optim->bound = ct__alloc_zero(n * sizeof *optim->bound)))
         return ct__fail(CT_ENOMEM, who, "there is no memory for the state of %zu parameters", n);
@@ -183,8 +171,7 @@ static ct_status bind(const char *who, ct_optim *optim, size_t n, ct_tensor *con
     return CT_OK;
 }
 
-static void drop_gradients(ct_optim *optim)
-{
+static void drop_gradients(ct_optim *optim) {
     for (size_t i = 0; i < optim->n; i++) {
         ct_free(optim->bound[i].grad);
         optim->bound[i].grad = NULL;
@@ -192,8 +179,7 @@ static void drop_gradients(ct_optim *optim)
 }
 
 // Dense gradients: shares, which outlive the tape's, or copies where the layout asks for one.
-static ct_status hold_gradients(ct_optim *optim, const ct_tensor *const *grads)
-{
+static ct_status hold_gradients(ct_optim *optim, const ct_tensor *const *grads) {
     for (size_t i = 0; i < optim->n; i++) {
         struct ct__bound *b = &optim->bound[i];
         b->grad = ct_compact(grads[i]);
@@ -205,8 +191,7 @@ static ct_status hold_gradients(ct_optim *optim, const ct_tensor *const *grads)
 }
 
 // Parameters and state, each alone in its storage. Making them so changes no value.
-static ct_status open_for_writing(ct_optim *optim, ct_tensor *const *params)
-{
+static ct_status open_for_writing(ct_optim *optim, ct_tensor *const *params) {
     for (size_t i = 0; i < optim->n; i++) {
         struct ct__bound *b = &optim->bound[i];
         b->span.param = ct_data_for_write(params[i]);
@@ -223,8 +208,7 @@ static ct_status open_for_writing(ct_optim *optim, ct_tensor *const *params)
 
 // ---- the step
 
-static ct__step_fn *step_kernel(enum ct__step_kind kind, const ct_scalar *scalar)
-{
+static ct__step_fn *step_kernel(enum ct__step_kind kind, const ct_scalar *scalar) {
     static const struct ct__step_set *const sets[] = {
         [CT__ISA_SCALAR] = &ct__steps_scalar,
         [CT__ISA_AVX2] = &ct__steps_avx2,
@@ -240,14 +224,12 @@ struct job {
     const struct ct__span *span;
 };
 
-static void run_job(void *context, size_t begin, size_t end)
-{
+static void run_job(void *context, size_t begin, size_t end) {
     const struct job *job = context;
     job->fn(job->step, job->span, begin, end);
 }
 
-static void move(ct_optim *optim, const union ct__step *step)
-{
+static void move(ct_optim *optim, const union ct__step *step) {
     for (size_t i = 0; i < optim->n; i++) {
         const struct ct__bound *b = &optim->bound[i];
         ct__step_fn *fn = step_kernel(optim->rule->kind, b->scalar);
@@ -258,8 +240,7 @@ static void move(ct_optim *optim, const union ct__step *step)
 
 // The leaves are those of a tape, or NULL.
 static ct_status gather(const char *who, ct_optim *optim, size_t n, ct_tensor *const *params,
-                        const ct_tensor *const *grads, const ct_var *leaves)
-{
+                        const ct_tensor *const *grads, const ct_var *leaves) {
     ct_status status = optim->n > 0 ? CT_OK : bind(who, optim, n, params);
     if (!status)
         status = hold_gradients(optim, grads);
@@ -269,8 +250,7 @@ static ct_status gather(const char *who, ct_optim *optim, size_t n, ct_tensor *c
 }
 
 static ct_status step_from(const char *who, ct_optim *optim, size_t n, ct_tensor *const *params,
-                           const ct_tensor *const *grads, const ct_var *leaves)
-{
+                           const ct_tensor *const *grads, const ct_var *leaves) {
     union ct__step step;
     double largest = optim->rule->prepare(optim, optim->steps + 1, &step);
     ct_status status = check_all(who, optim, largest, n, params, grads);
@@ -288,8 +268,7 @@ static ct_status step_from(const char *who, ct_optim *optim, size_t n, ct_tensor
 }
 
 static ct_status check_arguments(const char *who, const ct_optim *optim, size_t n,
-                                 const void *params, const void *grads)
-{
+                                 const void *params, const void *grads) {
     if (!optim || (n > 0 && (!params || !grads)))
         return ct__fail_null_operand(who);
     if (n == 0)
@@ -298,8 +277,7 @@ static ct_status check_arguments(const char *who, const ct_optim *optim, size_t 
 }
 
 ct_status ct_optim_step(ct_optim *optim, size_t n, ct_tensor *const *params,
-                        const ct_tensor *const *grads)
-{
+                        const ct_tensor *const *grads) {
     static const char who[] = "ct_optim_step";
     ct_status status = check_arguments(who, optim, n, params, grads);
     return status ? status : step_from(who, optim, n, params, grads, NULL);
@@ -307,8 +285,7 @@ ct_status ct_optim_step(ct_optim *optim, size_t n, ct_tensor *const *params,
 
 // ---- from a tape
 
-static ct_status check_tape(const char *who, size_t n, const ct_var *leaves, const ct_var *grads)
-{
+static ct_status check_tape(const char *who, size_t n, const ct_var *leaves, const ct_var *grads) {
     // The error first: what was recorded after it is null, which is not what went wrong.
     const ct_tape *tape = leaves[0].tape;
     if (tape && ct_tape_status(tape))
@@ -325,8 +302,7 @@ static ct_status check_tape(const char *who, size_t n, const ct_var *leaves, con
 }
 
 static ct_status step_values(const char *who, ct_optim *optim, size_t n, ct_tensor *const *params,
-                             const ct_var *leaves, const ct_var *grads, const ct_tensor **values)
-{
+                             const ct_var *leaves, const ct_var *grads, const ct_tensor **values) {
     for (size_t i = 0; i < n; i++) {
         values[i] = ct_value(grads[i]);
         if (!values[i] || !ct_value(leaves[i]))
@@ -336,8 +312,7 @@ static ct_status step_values(const char *who, ct_optim *optim, size_t n, ct_tens
 }
 
 ct_status ct_optim_step_tape(ct_optim *optim, size_t n, ct_tensor *const *params,
-                             const ct_var *leaves, const ct_var *grads)
-{
+                             const ct_var *leaves, const ct_var *grads) {
     static const char who[] = "ct_optim_step_tape";
     ct_status status = check_arguments(who, optim, n, params, grads);
     if (!status && !leaves)

@@ -9,8 +9,7 @@
 
 #include <math.h>
 
-static double prepare(const ct_optim *optim, uint64_t t, union ct__step *step)
-{
+static double prepare(const ct_optim *optim, uint64_t t, union ct__step *step) {
     const struct ct_sgd_options *o = &optim->options.sgd;
     step->sgd = (struct ct__sgd_step){
         .lr = optim->lr,
@@ -31,13 +30,11 @@ static double prepare(const ct_optim *optim, uint64_t t, union ct__step *step)
 
 static const struct ct__rule rule = {CT__SGD, prepare};
 
-struct ct_sgd_options ct_sgd_options_init(void)
-{
+struct ct_sgd_options ct_sgd_options_init(void) {
     return (struct ct_sgd_options){.size = sizeof(struct ct_sgd_options), .lr = 0.01};
 }
 
-static ct_status check(const char *who, const struct ct_sgd_options *o)
-{
+static ct_status check(const char *who, const struct ct_sgd_options *o) {
     ct_status status = ct__check_option(who, "learning rate lr", o->lr, 0, HUGE_VAL);
     if (!status)
         status = ct__check_option(who, "momentum", o->momentum, 0, HUGE_VAL);
@@ -52,8 +49,7 @@ static ct_status check(const char *who, const struct ct_sgd_options *o)
     return status;
 }
 
-ct_optim *ct_sgd_new(const struct ct_sgd_options *options)
-{
+ct_optim *ct_sgd_new(const struct ct_sgd_options *options) {
     static const char who[] = "ct_sgd_new";
     struct ct_sgd_options o = ct_sgd_options_init();
     if (ct__take_options(who, "ct_sgd_options_init", &o, sizeof o, options) || check(who, &o))

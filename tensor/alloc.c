@@ -69,8 +69,7 @@ static size_t kept_limit = (size_t)256 << 20;
 
 // ---- the default allocator
 
-static void *default_allocate(void *ctx, size_t bytes, size_t align)
-{
+static void *default_allocate(void *ctx, size_t bytes, size_t align) {
     (void)ctx;
     void *p = NULL;
     bool huge = bytes >= huge_block;
@@ -81,8 +80,7 @@ static void *default_allocate(void *ctx, size_t bytes, size_t align)
     return p;
 }
 
-static void default_release(void *ctx, void *p, size_t bytes)
-{
+static void default_release(void *ctx, void *p, size_t bytes) {
     (void)ctx;
     (void)bytes;
     free(p);
@@ -90,24 +88,20 @@ static void default_release(void *ctx, void *p, size_t bytes)
 
 // ---- the lock, fork and first use
 
-static void enter(void)
-{
+static void enter(void) {
     pthread_mutex_lock(&lock);
 }
 
-static void leave(void)
-{
+static void leave(void) {
     pthread_mutex_unlock(&lock);
 }
 
 /// When the library is loaded: later, a fork might come halfway.
-__attribute__((constructor)) static void watch_forks(void)
-{
+__attribute__((constructor)) static void watch_forks(void) {
     pthread_atfork(enter, leave, leave);
 }
 
-ct_status ct_set_allocator(const struct ct_allocator *replacement)
-{
+ct_status ct_set_allocator(const struct ct_allocator *replacement) {
     if (!replacement)
         return ct__fail_null_operand(__func__);
     if (!replacement->allocate || !replacement->release)
@@ -126,8 +120,7 @@ ct_status ct_set_allocator(const struct ct_allocator *replacement)
 // ---- calls to the allocator, never made with the lock held
 
 /// Keeps the caller's hands off a block, or off the slack behind its bytes; off for builds without AddressSanitizer.
-static void poison(struct block *b, size_t used)
-{
+static void poison(struct block *b, size_t used) {
 #ifdef WITH_ASAN
     ASAN_UNPOISON_MEMORY_REGION(b + 1, used);
     ASAN_POISON_MEMORY_REGION((unsigned char *)(b + 1) + used, b->capacity - used);
@@ -137,8 +130,7 @@ static void poison(struct block *b, size_t used)
 #endif
 }
 
-static void give_back(struct block *b)
-{
+static void give_back(struct block *b) {
     size_t total = sizeof *b + b->capacity;
     poison(b, b->capacity);
     b->magic = 0;
@@ -146,8 +138,7 @@ static void give_back(struct block *b)
     allocator.release(allocator.ctx, b, total);
 }
 
-static struct block *fetch(size_t capacity)
-{
+static struct block *fetch(size_t capacity) {
     size_t total = sizeof(struct block) + capacity; // capacity was checked for this
     atomic_fetch_add_explicit(&allocator_calls, 1, memory_order_relaxed);
     struct block *b = allocator.allocate(allocator.ctx, total, CT__ALIGNMENT);
@@ -161,8 +152,7 @@ static struct block *fetch(size_t capacity)
     return b;
 }
 
-static void give_back_all(struct block *b)
-{
+static void give_back_all(struct block *b) {
     while (b) {
         struct block *next = b->age.newer;
         give_back(b);
@@ -172,14 +162,12 @@ static void give_back_all(struct block *b)
 
 // ---- size classes
 
-static unsigned floor_log2(size_t x)
-{
+static unsigned floor_log2(size_t x) {
     return 63u - (unsigned)__builtin_clzll(x);
 }
 
 /// Rounds up to a class; above the largest class to whole lines. False when header and block do not fit in size_t.
-static bool round_up(size_t bytes, size_t *capacity)
-{
+static bool round_up(size_t bytes, size_t *capacity) {
     size_t step = CT__ALIGNMENT;
     if (bytes > 256 && bytes <= largest_class)
         step = (size_t)1 << (floor_log2(bytes - 1) - 2);
@@ -191,8 +179,7 @@ static bool round_up(size_t bytes, size_t *capacity)
 }
 
 /// The class of a capacity that round_up() made and that is at most largest_class.
-static size_t class_of(size_t capacity)
-{
+static size_t class_of(size_t capacity) {
     if (capacity < 256)
         return capacity / CT__ALIGNMENT - 1;
     unsigned power = floor_log2(capacity);
@@ -201,13 +188,11 @@ static size_t class_of(size_t capacity)
 
 // ---- the cache; all with the lock held
 
-static struct links *links_in(struct block *b, bool age)
-{
+static struct links *links_in(struct block *b, bool age) {
     return age ? &b->age : &b->same;
 }
 
-static void push(struct list *list, struct block *b, bool age)
-{
+static void push(struct list *list, struct block *b, bool age) {
     *links_in(b, age) = (struct links){NULL, list->newest};
     if (list->newest)
         links_in(list->newest, age)->newer = b;
@@ -216,8 +201,7 @@ static void push(struct list *list, struct block *b, bool age)
     list->newest = b;
 }
 
-static void unlink_from(struct list *list, struct block *b, bool age)
-{
+static void unlink_from(struct list *list, struct block *b, bool age) {
     struct links at = *links_in(b, age);
     if (at.newer)
         links_in(at.newer, age)->older = at.older;
@@ -229,24 +213,21 @@ static void unlink_from(struct list *list, struct block *b, bool age)
         list->oldest = at.newer;
 }
 
-static void keep(struct block *b)
-{
+static void keep(struct block *b) {
     b->magic = magic_kept;
     push(&by_age, b, true);
     push(&by_class[class_of(b->capacity)], b, false);
     kept_bytes += b->capacity;
 }
 
-static void unkeep(struct block *b)
-{
+static void unkeep(struct block *b) {
     unlink_from(&by_age, b, true);
     unlink_from(&by_class[class_of(b->capacity)], b, false);
     kept_bytes -= b->capacity;
 }
 
 /// Takes the oldest blocks out until at most @p limit bytes are kept; returns them as a chain through age.newer.
-static struct block *shrink_to(size_t limit)
-{
+static struct block *shrink_to(size_t limit) {
     struct block *first = NULL, *last = NULL;
     while (kept_bytes > limit) {
         struct block *b = by_age.oldest;
@@ -261,8 +242,7 @@ static struct block *shrink_to(size_t limit)
     return first;
 }
 
-static struct block *take_kept(size_t capacity)
-{
+static struct block *take_kept(size_t capacity) {
     if (capacity > largest_class)
         return NULL;
     struct block *b = by_class[class_of(capacity)].newest;
@@ -271,8 +251,7 @@ static struct block *take_kept(size_t capacity)
     return b;
 }
 
-void ct_cache_limit(size_t bytes)
-{
+void ct_cache_limit(size_t bytes) {
     enter();
     kept_limit = bytes;
     struct block *out = shrink_to(bytes);
@@ -281,8 +260,7 @@ void ct_cache_limit(size_t bytes)
 }
 
 /// Empties the cache; true when there was something in it.
-static bool clear_cache(void)
-{
+static bool clear_cache(void) {
     enter();
     struct block *out = shrink_to(0);
     leave();
@@ -290,22 +268,19 @@ static bool clear_cache(void)
     return out != NULL;
 }
 
-void ct_cache_clear(void)
-{
+void ct_cache_clear(void) {
     clear_cache();
 }
 
 /// A replaced allocator may be gone by now; the default one is not.
-__attribute__((destructor)) static void clear_cache_at_exit(void)
-{
+__attribute__((destructor)) static void clear_cache_at_exit(void) {
     if (allocator.release == default_release)
         clear_cache();
 }
 
 // ---- blocks
 
-static struct block *header_of(void *block)
-{
+static struct block *header_of(void *block) {
     struct block *b = (struct block *)block - 1;
 #ifdef CT_DEBUG
     assert(b->magic == magic_live && "not a live block of this library");
@@ -313,8 +288,7 @@ static struct block *header_of(void *block)
     return b;
 }
 
-static struct block *obtain(size_t capacity)
-{
+static struct block *obtain(size_t capacity) {
     enter();
     atomic_store_explicit(&frozen, true, memory_order_relaxed);
     struct block *b = take_kept(capacity);
@@ -326,8 +300,7 @@ static struct block *obtain(size_t capacity)
     return b;
 }
 
-void *ct__alloc(size_t bytes)
-{
+void *ct__alloc(size_t bytes) {
     size_t capacity;
     if (!round_up(bytes, &capacity))
         return NULL;
@@ -340,14 +313,12 @@ void *ct__alloc(size_t bytes)
     return b + 1;
 }
 
-void *ct__alloc_zero(size_t bytes)
-{
+void *ct__alloc_zero(size_t bytes) {
     void *block = ct__alloc(bytes);
     return block ? memset(block, 0, bytes) : NULL;
 }
 
-void ct__free(void *block)
-{
+void ct__free(void *block) {
     if (!block)
         return;
     struct block *b = header_of(block);
@@ -365,8 +336,7 @@ void ct__free(void *block)
     give_back_all(out);
 }
 
-void *ct__realloc(void *block, size_t bytes)
-{
+void *ct__realloc(void *block, size_t bytes) {
     if (!block)
         return ct__alloc(bytes);
     struct block *b = header_of(block);
@@ -383,12 +353,10 @@ void *ct__realloc(void *block, size_t bytes)
     return moved;
 }
 
-size_t ct_live_blocks(void)
-{
+size_t ct_live_blocks(void) {
     return atomic_load_explicit(&live_blocks, memory_order_relaxed);
 }
 
-size_t ct_allocator_calls(void)
-{
+size_t ct_allocator_calls(void) {
     return atomic_load_explicit(&allocator_calls, memory_order_relaxed);
 }

@@ -12,8 +12,7 @@
 #include <stdint.h>
 
 /** @brief a * b in size_t. */
-static inline bool ct__mul_size(size_t a, size_t b, size_t *result)
-{
+static inline bool ct__mul_size(size_t a, size_t b, size_t *result) {
     size_t value;
     if (__builtin_mul_overflow(a, b, &value))
         return false;
@@ -22,8 +21,7 @@ static inline bool ct__mul_size(size_t a, size_t b, size_t *result)
 }
 
 /** @brief a + b in size_t. */
-static inline bool ct__add_size(size_t a, size_t b, size_t *result)
-{
+static inline bool ct__add_size(size_t a, size_t b, size_t *result) {
     size_t value;
     if (__builtin_add_overflow(a, b, &value))
         return false;
@@ -32,8 +30,7 @@ static inline bool ct__add_size(size_t a, size_t b, size_t *result)
 }
 
 /** @brief a * b in int64_t. */
-static inline bool ct__mul_i64(int64_t a, int64_t b, int64_t *result)
-{
+static inline bool ct__mul_i64(int64_t a, int64_t b, int64_t *result) {
     int64_t value;
     if (__builtin_mul_overflow(a, b, &value))
         return false;
@@ -42,8 +39,7 @@ static inline bool ct__mul_i64(int64_t a, int64_t b, int64_t *result)
 }
 
 /** @brief a + b in int64_t. */
-static inline bool ct__add_i64(int64_t a, int64_t b, int64_t *result)
-{
+static inline bool ct__add_i64(int64_t a, int64_t b, int64_t *result) {
     int64_t value;
     if (__builtin_add_overflow(a, b, &value))
         return false;
@@ -52,8 +48,7 @@ static inline bool ct__add_i64(int64_t a, int64_t b, int64_t *result)
 }
 
 /** @brief An int64_t as a size_t: false when it is negative or too large. */
-static inline bool ct__size_of_i64(int64_t a, size_t *result)
-{
+static inline bool ct__size_of_i64(int64_t a, size_t *result) {
     size_t value;
     if (__builtin_add_overflow(a, (int64_t)0, &value))
         return false;

@@ -13,16 +13,14 @@
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void copy_steps(size_t size, size_t n, const char *restrict from, ptrdiff_t from_step,
-                       char *restrict to, ptrdiff_t to_step)
-{
+                       char *restrict to, ptrdiff_t to_step) {
     for (size_t i = 0; i < n; i++, from += from_step, to += to_step)
         memcpy(to, from, size);
 }
 
 // The steps that are frequent become constants.
 INLINE void copy_row(size_t size, size_t n, const char *from, ptrdiff_t from_step, char *to,
-                     ptrdiff_t to_step)
-{
+                     ptrdiff_t to_step) {
     ptrdiff_t next = (ptrdiff_t)size;
     if (from_step == next && to_step == next)
         memcpy(to, from, n * size);
@@ -39,8 +37,7 @@ enum { LINE = 64 };
 // Swaps the axes of a tile of one cache line each way. Its lines are read whole, into a buffer, so
 // that a long step under which they share a cache set does no harm.
 INLINE void turn_tile(size_t size, const char *restrict from, ptrdiff_t from_step,
-                      char *restrict to, ptrdiff_t to_step)
-{
+                      char *restrict to, ptrdiff_t to_step) {
     size_t side = LINE / size;
     _Alignas(LINE) char in[LINE * LINE];
     for (size_t j = 0; j < side; j++)
@@ -54,8 +51,7 @@ INLINE void turn_tile(size_t size, const char *restrict from, ptrdiff_t from_ste
 // A plane that is dense along m in `from` and along n in `to`: whole tiles, then the margins. It is
 // a strip, whose m is small: each page of `from` and `to` is then met often enough.
 INLINE void turn_plane(size_t size, size_t m, size_t n, const char *from, ptrdiff_t from_step,
-                       char *to, ptrdiff_t to_step)
-{
+                       char *to, ptrdiff_t to_step) {
     size_t side = LINE / size, whole_m = m / side * side, whole_n = n / side * side;
     ptrdiff_t next = (ptrdiff_t)size;
     for (size_t j = 0; j < whole_n; j += side)
@@ -71,8 +67,7 @@ INLINE void turn_plane(size_t size, size_t m, size_t n, const char *from, ptrdif
 }
 
 static void copy_row_of(size_t size, size_t n, const char *from, ptrdiff_t from_step, char *to,
-                        ptrdiff_t to_step)
-{
+                        ptrdiff_t to_step) {
     switch (size) {
     case 1:
         copy_row(1, n, from, from_step, to, to_step);
@@ -96,8 +91,7 @@ static void copy_row_of(size_t size, size_t n, const char *from, ptrdiff_t from_
 }
 
 static void turn_plane_of(size_t size, size_t m, size_t n, const char *from, ptrdiff_t from_step,
-                          char *to, ptrdiff_t to_step)
-{
+                          char *to, ptrdiff_t to_step) {
     switch (size) {
     case 1:
         turn_plane(1, m, n, from, from_step, to, to_step);
@@ -117,8 +111,7 @@ static void turn_plane_of(size_t size, size_t m, size_t n, const char *from, ptr
     }
 }
 
-static bool can_turn(size_t size)
-{
+static bool can_turn(size_t size) {
     return size == 1 || size == 2 || size == 4 || size == 8 || size == 16;
 }
 
@@ -134,8 +127,7 @@ struct copy {
     char *to;
 };
 
-static void copy_strip(const struct copy *c, size_t strip, const char *from, char *to)
-{
+static void copy_strip(const struct copy *c, size_t strip, const char *from, char *to) {
     const struct ct__nest *nest = &c->nest;
     int last = nest->rank - 1;
     size_t most = STRIP_BYTES / c->size, m = (size_t)nest->shape[last - 1], begin = strip * most;
@@ -145,8 +137,7 @@ static void copy_strip(const struct copy *c, size_t strip, const char *from, cha
                   to + (ptrdiff_t)begin * to_step, to_step);
 }
 
-static void copy_pass(const struct copy *c, size_t strip, const char *from, char *to)
-{
+static void copy_pass(const struct copy *c, size_t strip, const char *from, char *to) {
     const struct ct__nest *nest = &c->nest;
     int last = nest->rank - 1;
     ptrdiff_t size = (ptrdiff_t)c->size;
@@ -159,8 +150,7 @@ static void copy_pass(const struct copy *c, size_t strip, const char *from, char
         copy_strip(c, strip, from, to);
 }
 
-static void copy_passes(void *context, size_t begin, size_t end)
-{
+static void copy_passes(void *context, size_t begin, size_t end) {
     const struct copy *c = context;
     int outer = c->nest.rank - c->inner;
     ptrdiff_t size = (ptrdiff_t)c->size;
@@ -173,14 +163,12 @@ static void copy_passes(void *context, size_t begin, size_t end)
     }
 }
 
-static void take_loop(struct ct__nest *nest, const struct ct__nest *from, int i)
-{
+static void take_loop(struct ct__nest *nest, const struct ct__nest *from, int i) {
     ct__nest_add(nest, from->shape[i], (int64_t[]){from->step[0][i], from->step[1][i]});
 }
 
 // Brings the loop that is dense in the source next to the innermost, which is dense in the target.
-static bool make_plane(struct ct__nest *nest)
-{
+static bool make_plane(struct ct__nest *nest) {
     int last = nest->rank - 1;
     if (last < 1 || nest->step[0][last] != 1 || nest->step[1][last] == 0 ||
         nest->step[1][last] == 1)
@@ -202,8 +190,7 @@ static bool make_plane(struct ct__nest *nest)
 enum { PARALLEL_BYTES = 1 << 20 }; // less is not worth waking a thread for
 
 void ct__copy_items(size_t item_size, int rank, const int64_t *shape, const char *from,
-                    const int64_t *from_strides, char *to, const int64_t *to_strides)
-{
+                    const int64_t *from_strides, char *to, const int64_t *to_strides) {
     for (int i = 0; i < rank; i++)
         if (shape[i] == 0)
             return;
@@ -225,15 +212,13 @@ void ct__copy_items(size_t item_size, int rank, const int64_t *shape, const char
     ct__parallel_for(passes, PARALLEL_BYTES / (bytes / passes) + 1, copy_passes, &c);
 }
 
-void ct__copy_out(const ct_tensor *t, char *to)
-{
+void ct__copy_out(const ct_tensor *t, char *to) {
     int64_t dense[CT_MAX_RANK];
     ct__dense_strides(t->rank, t->shape, dense);
     ct__copy_items(t->scalar->size, t->rank, t->shape, ct__first(t), t->strides, to, dense);
 }
 
-ct_tensor *ct_compact(const ct_tensor *t)
-{
+ct_tensor *ct_compact(const ct_tensor *t) {
     if (!t)
         return ct__null(__func__);
     if (ct_is_dense(t))
@@ -246,8 +231,7 @@ ct_tensor *ct_compact(const ct_tensor *t)
 
 // --- leaving
 
-ct_status ct_to_items(const ct_tensor *t, size_t bytes, void *items)
-{
+ct_status ct_to_items(const ct_tensor *t, size_t bytes, void *items) {
     if (!t)
         return ct__fail_null_operand(__func__);
     size_t needed = t->count * t->scalar->size;
@@ -265,8 +249,7 @@ ct_status ct_to_items(const ct_tensor *t, size_t bytes, void *items)
 }
 
 // The nest that walks t in row-major order beside dense items, and its innermost loop.
-static struct ct__nest rows_of(const ct_tensor *t, const int64_t *others)
-{
+static struct ct__nest rows_of(const ct_tensor *t, const int64_t *others) {
     struct ct__nest nest = ct__nest_of(t->rank, t->shape, t->strides, others);
     ct__nest_fuse(&nest);
     if (nest.rank == 0) // one item is a row as well
@@ -274,8 +257,7 @@ static struct ct__nest rows_of(const ct_tensor *t, const int64_t *others)
     return nest;
 }
 
-ct_status ct_to_doubles(const ct_tensor *t, size_t count, double *values)
-{
+ct_status ct_to_doubles(const ct_tensor *t, size_t count, double *values) {
     if (!t)
         return ct__fail_null_operand(__func__);
     if (count != t->count) {
@@ -309,8 +291,7 @@ ct_status ct_to_doubles(const ct_tensor *t, size_t count, double *values)
 
 // --- conversion
 
-static bool narrow_row(size_t n, const char *from, ptrdiff_t step, float *to)
-{
+static bool narrow_row(size_t n, const char *from, ptrdiff_t step, float *to) {
     bool fits = true;
     for (size_t i = 0; i < n; i++, from += step) {
         double x;
@@ -321,8 +302,7 @@ static bool narrow_row(size_t n, const char *from, ptrdiff_t step, float *to)
     return fits;
 }
 
-static void widen_row(size_t n, const char *from, ptrdiff_t step, double *to)
-{
+static void widen_row(size_t n, const char *from, ptrdiff_t step, double *to) {
     for (size_t i = 0; i < n; i++, from += step) {
         float x;
         memcpy(&x, from, sizeof x);
@@ -332,8 +312,7 @@ static void widen_row(size_t n, const char *from, ptrdiff_t step, double *to)
 
 // Returns the number of items converted before the first that does not fit.
 static size_t convert_row(const ct_scalar *source, const ct_scalar *target, size_t n,
-                          const char *from, ptrdiff_t step, char *to)
-{
+                          const char *from, ptrdiff_t step, char *to) {
     if (source == CT_F32 && target == CT_F64) {
         widen_row(n, from, step, (double *)(void *)to);
         return n;
@@ -347,8 +326,7 @@ static size_t convert_row(const ct_scalar *source, const ct_scalar *target, size
 }
 
 static ct_status fail_conversion(const char *who, const ct_tensor *t, const ct_scalar *target,
-                                 size_t item, const char *at)
-{
+                                 size_t item, const char *at) {
     char value[64], index[CT__SHAPE_TEXT_BYTES];
     t->scalar->format(t->scalar, at, value, sizeof value);
     ct__format_index(index, sizeof index, t, item);
@@ -357,8 +335,7 @@ static ct_status fail_conversion(const char *who, const ct_tensor *t, const ct_s
 }
 
 // Converts all items of t into the dense `result`.
-static ct_status convert(const char *who, const ct_tensor *t, ct_tensor *result)
-{
+static ct_status convert(const char *who, const ct_tensor *t, ct_tensor *result) {
     struct ct__nest nest = rows_of(t, result->strides);
     int outer = nest.rank - 1;
     ptrdiff_t size = (ptrdiff_t)t->scalar->size, step = nest.step[0][outer] * size;
@@ -377,8 +354,7 @@ static ct_status convert(const char *who, const ct_tensor *t, ct_tensor *result)
     return CT_OK;
 }
 
-ct_tensor *ct_astype(const ct_tensor *t, const ct_scalar *scalar)
-{
+ct_tensor *ct_astype(const ct_tensor *t, const ct_scalar *scalar) {
     if (!t || !scalar)
         return ct__null(__func__);
     if (t->scalar == scalar)
@@ -403,8 +379,7 @@ typedef bool row_test(const ct_tensor *a, const ct_tensor *b, size_t n, const ch
                       const struct tolerance *tolerance);
 
 static bool all_rows(const ct_tensor *a, const ct_tensor *b, row_test *test,
-                     const struct tolerance *tolerance)
-{
+                     const struct tolerance *tolerance) {
     if (a->count == 0)
         return true;
     struct ct__nest nest = rows_of(a, b->strides);
@@ -422,8 +397,7 @@ static bool all_rows(const ct_tensor *a, const ct_tensor *b, row_test *test,
 
 static bool row_is_equal(const ct_tensor *a, const ct_tensor *b, size_t n, const char *x,
                          ptrdiff_t x_step, const char *y, ptrdiff_t y_step,
-                         const struct tolerance *tolerance)
-{
+                         const struct tolerance *tolerance) {
     (void)b;
     (void)tolerance;
     const ct_scalar *scalar = a->scalar;
@@ -437,8 +411,7 @@ static bool row_is_equal(const ct_tensor *a, const ct_tensor *b, size_t n, const
     return true;
 }
 
-static bool is_close(double a, double b, const struct tolerance *tolerance)
-{
+static bool is_close(double a, double b, const struct tolerance *tolerance) {
     if (isnan(a) || isnan(b))
         return isnan(a) && isnan(b);
     if (isinf(a) || isinf(b))
@@ -448,8 +421,7 @@ static bool is_close(double a, double b, const struct tolerance *tolerance)
 
 static bool row_is_close(const ct_tensor *a, const ct_tensor *b, size_t n, const char *x,
                          ptrdiff_t x_step, const char *y, ptrdiff_t y_step,
-                         const struct tolerance *tolerance)
-{
+                         const struct tolerance *tolerance) {
     for (size_t i = 0; i < n; i++, x += x_step, y += y_step)
         if (!is_close(a->scalar->to_double(a->scalar, x), b->scalar->to_double(b->scalar, y),
                       tolerance))
@@ -457,8 +429,7 @@ static bool row_is_close(const ct_tensor *a, const ct_tensor *b, size_t n, const
     return true;
 }
 
-bool ct_tensor_equal(const ct_tensor *a, const ct_tensor *b)
-{
+bool ct_tensor_equal(const ct_tensor *a, const ct_tensor *b) {
     if (!a || !b) {
         ct__fail_null_operand(__func__);
         return false;
@@ -466,8 +437,7 @@ bool ct_tensor_equal(const ct_tensor *a, const ct_tensor *b)
     return a->scalar == b->scalar && ct__same_shape(a, b) && all_rows(a, b, row_is_equal, NULL);
 }
 
-bool ct_all_close(const ct_tensor *a, const ct_tensor *b, double rtol, double atol)
-{
+bool ct_all_close(const ct_tensor *a, const ct_tensor *b, double rtol, double atol) {
     if (!a || !b) {
         ct__fail_null_operand(__func__);
         return false;

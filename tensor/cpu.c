@@ -29,8 +29,7 @@ enum { ISA_COUNT = sizeof isa_names / sizeof *isa_names };
 
 // ---- what the CPU and the system support
 
-static bool has_avx2(void)
-{
+static bool has_avx2(void) {
 #if ON_X86
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -40,8 +39,7 @@ static bool has_avx2(void)
 #endif
 }
 
-static bool has_avx512(void)
-{
+static bool has_avx512(void) {
 #if ON_X86
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
@@ -51,39 +49,34 @@ static bool has_avx512(void)
 #endif
 }
 
-static enum ct__isa best_isa(void)
-{
+static enum ct__isa best_isa(void) {
     return has_avx512() ? CT__ISA_AVX512 : has_avx2() ? CT__ISA_AVX2 : CT__ISA_SCALAR;
 }
 
 // ---- CT_ISA
 
 /// The value of CT_ISA; NULL when it is absent or empty.
-static const char *wanted_name(void)
-{
+static const char *wanted_name(void) {
     const char *name = getenv("CT_ISA");
     return name && *name ? name : NULL;
 }
 
 /// The number of a name, or -1.
-static int isa_of_name(const char *name)
-{
+static int isa_of_name(const char *name) {
     for (int i = 0; i < ISA_COUNT; i++)
         if (strcmp(name, isa_names[i]) == 0)
             return i;
     return -1;
 }
 
-static int choose_isa(void)
-{
+static int choose_isa(void) {
     const char *name = wanted_name();
     int wanted = name ? isa_of_name(name) : -1;
     int best = (int)best_isa();
     return wanted >= 0 && wanted <= best ? wanted : best;
 }
 
-enum ct__isa ct__isa_current(void)
-{
+enum ct__isa ct__isa_current(void) {
     static atomic_int frozen = -1;
     int isa = atomic_load_explicit(&frozen, memory_order_relaxed);
     if (isa < 0) {
@@ -94,13 +87,11 @@ enum ct__isa ct__isa_current(void)
     return (enum ct__isa)isa;
 }
 
-const char *ct_isa_name(void)
-{
+const char *ct_isa_name(void) {
     return isa_names[ct__isa_current()];
 }
 
-ct_status ct_isa_check(void)
-{
+ct_status ct_isa_check(void) {
     const char *name = wanted_name();
     int wanted = name ? isa_of_name(name) : CT__ISA_SCALAR;
     if (wanted < 0)
@@ -118,8 +109,7 @@ ct_status ct_isa_check(void)
 // ---- the floating-point environment
 
 /// Whether subnormal results are flushed to zero.
-static bool flushes_results(void)
-{
+static bool flushes_results(void) {
 #if ON_X86
     return (_mm_getcsr() & 0x8000u) != 0;
 #elif defined(__aarch64__)
@@ -132,8 +122,7 @@ static bool flushes_results(void)
 }
 
 /// Whether subnormal operands are read as zero.
-static bool flushes_operands(void)
-{
+static bool flushes_operands(void) {
 #if ON_X86
     return (_mm_getcsr() & 0x0040u) != 0;
 #else
@@ -142,8 +131,7 @@ static bool flushes_operands(void)
 }
 
 /// Both of them: the x87 unit's, which fegetround() reads, and the vector unit's.
-static bool rounds_to_nearest(void)
-{
+static bool rounds_to_nearest(void) {
 #if ON_X86
     if (_mm_getcsr() & 0x6000u)
         return false;
@@ -151,8 +139,7 @@ static bool rounds_to_nearest(void)
     return fegetround() == FE_TONEAREST;
 }
 
-ct_status ct_fenv_check(void)
-{
+ct_status ct_fenv_check(void) {
     if (!rounds_to_nearest())
         return ct__fail(CT_EINVAL, __func__,
                         "this thread does not round to nearest; results would change");

@@ -11,23 +11,23 @@ CT_BEGIN_DECLS
 
 /** One enumerator per row of the table: CT_OP_add, CT_OP_exp, ... */
 enum ct_op {
-#define EW1(id, WORD, d0, value, p0, oracle, doc) CT_OP_##id,
-#define EW2(id, WORD, d0, d1, value, p0, p1, oracle, doc) CT_OP_##id,
+#define EW1(id, WORD, d0, value, p0, oracle, doc)                 CT_OP_##id,
+#define EW2(id, WORD, d0, d1, value, p0, p1, oracle, doc)         CT_OP_##id,
 #define EW3(id, WORD, d0, d1, d2, value, p0, p1, p2, oracle, doc) CT_OP_##id,
-#define CMP(id, WORD, value, oracle, doc) CT_OP_##id,
-#define SEL(id, WORD, value, p1, p2, oracle, doc) CT_OP_##id,
-#define LINEAR(id, doc) CT_OP_##id,
-#define BILINEAR(id, doc) CT_OP_##id,
-#define GENERAL(id, doc) CT_OP_##id,
+#define CMP(id, WORD, value, oracle, doc)                         CT_OP_##id,
+#define SEL(id, WORD, value, p1, p2, oracle, doc)                 CT_OP_##id,
+#define LINEAR(id, doc)                                           CT_OP_##id,
+#define BILINEAR(id, doc)                                         CT_OP_##id,
+#define GENERAL(id, doc)                                          CT_OP_##id,
 #include "tensor/ops.def"
     CT_OP_COUNT
 };
 
 /** What kind of op a row is; the kind decides what its row holds and how it is tested. */
 enum ct_op_kind {
-    CT_KIND_MAP,      /**< elementwise */
-    CT_KIND_COMPARE,  /**< elementwise, result bool, flat */
-    CT_KIND_SELECT,   /**< elementwise, the first argument a mask */
+    CT_KIND_MAP,     /**< elementwise */
+    CT_KIND_COMPARE, /**< elementwise, result bool, flat */
+    CT_KIND_SELECT,  /**< elementwise, the first argument a mask */
     CT_KIND_LINEAR,
     CT_KIND_BILINEAR,
     CT_KIND_GENERAL

@@ -100,9 +100,9 @@ CT_API extern const ct_scalar ct_scalar_f64;  /**< IEEE 754 binary64 */
 CT_API extern const ct_scalar ct_scalar_i64;  /**< labels and indices; no arithmetic yet */
 CT_API extern const ct_scalar ct_scalar_bool; /**< masks: one byte, 0 or 1 */
 
-#define CT_F32 (&ct_scalar_f32)
-#define CT_F64 (&ct_scalar_f64)
-#define CT_I64 (&ct_scalar_i64)
+#define CT_F32  (&ct_scalar_f32)
+#define CT_F64  (&ct_scalar_f64)
+#define CT_I64  (&ct_scalar_i64)
 #define CT_BOOL (&ct_scalar_bool)
 
 CT_END_DECLS

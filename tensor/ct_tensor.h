@@ -83,7 +83,7 @@ CT_API bool ct_is_dense(const ct_tensor *t);
 /** The item of index 0; the others lie at the strides from it, before it where those are negative.
  *  Read only. */
 CT_API const void *ct_data(const ct_tensor *t);
-/** Writes the item at an index, as a double. Negative indices count from the end. */
+/** Reads the item at an index, as a double. Negative indices count from the end. */
 CT_API ct_status ct_get(const ct_tensor *t, int rank, const int64_t *index, double *value);
 /** The only item of a tensor of one item, as a double; NaN (with an error) for others. */
 CT_API double ct_item(const ct_tensor *t);

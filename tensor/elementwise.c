@@ -32,14 +32,17 @@ static void set_operands(struct job *job, int n, const ct_tensor *const in[],
     }
     ct__nest_start(&job->nest, n + 1);
     for (int axis = 0; axis < out->rank; axis++) {
-        for (int i = 0; i <= n; i++) step[i] = operand_step(operand[i], out->rank, axis);
+        for (int i = 0; i <= n; i++)
+            step[i] = operand_step(operand[i], out->rank, axis);
         ct__nest_add(&job->nest, out->shape[axis], step);
     }
     ct__nest_fuse(&job->nest);
-    if (job->nest.rank > 0) return;
+    if (job->nest.rank > 0)
+        return;
     job->nest.rank = 1; /* one item is a row as well */
     job->nest.shape[0] = 1;
-    for (int i = 0; i <= n; i++) job->nest.step[i][0] = (int64_t)operand[i]->scalar->size;
+    for (int i = 0; i <= n; i++)
+        job->nest.step[i][0] = (int64_t)operand[i]->scalar->size;
 }
 
 static void run_range(void *context, size_t begin, size_t end) {
@@ -50,7 +53,8 @@ static void run_range(void *context, size_t begin, size_t end) {
     char *ptr[CT__MAX_OPERANDS];
     ptrdiff_t step[CT__MAX_OPERANDS];
     struct ct__walk walk;
-    for (int i = 0; i < nest->operands; i++) step[i] = (ptrdiff_t)nest->step[i][row];
+    for (int i = 0; i < nest->operands; i++)
+        step[i] = (ptrdiff_t)nest->step[i][row];
     ct__walk_start(&walk, nest, row, begin / extent);
     while (begin < end) {
         size_t count = extent - from < end - begin ? extent - from : end - begin;
@@ -86,7 +90,8 @@ static ct_status broadcast_all(const char *who, int n, const ct_tensor *const in
         int wider_rank;
         ct_status status =
             ct__broadcast(who, *rank, shape, in[i]->rank, in[i]->shape, &wider_rank, wider);
-        if (status != CT_OK) return status;
+        if (status != CT_OK)
+            return status;
         *rank = wider_rank;
         memcpy(shape, wider, sizeof wider);
     }
@@ -95,9 +100,11 @@ static ct_status broadcast_all(const char *who, int n, const ct_tensor *const in
 
 ct_tensor *ct__apply(const char *who, enum ct_op op, int n, const ct_tensor *const in[]) {
     for (int i = 0; i < n; i++)
-        if (!in[i]) return ct__null(who);
+        if (!in[i])
+            return ct__null(who);
     const ct_scalar *scalar = common_scalar(who, op, n, in);
-    if (!scalar) return NULL;
+    if (!scalar)
+        return NULL;
     struct job job;
     job.self = scalar;
     job.loop = scalar->loop ? scalar->loop(scalar, op) : NULL;
@@ -105,10 +112,12 @@ ct_tensor *ct__apply(const char *who, enum ct_op op, int n, const ct_tensor *con
         return ct__fail_null(CT_EDTYPE, who, "%s has no %s", scalar->name, ct_op_name(op));
     int rank;
     int64_t shape[CT_MAX_RANK];
-    if (broadcast_all(who, n, in, &rank, shape) != CT_OK) return NULL;
+    if (broadcast_all(who, n, in, &rank, shape) != CT_OK)
+        return NULL;
     const ct_scalar *result = ct_op_kind_of(op) == CT_KIND_COMPARE ? CT_BOOL : scalar;
     ct_tensor *out = ct__empty(who, result, rank, shape);
-    if (!out || out->count == 0) return out;
+    if (!out || out->count == 0)
+        return out;
     set_operands(&job, n, in, out);
     if (out->count < 2 * GRAIN)
         run_range(&job, 0, out->count);
@@ -123,6 +132,7 @@ ct_tensor *ct_apply(enum ct_op op, int n, const ct_tensor *const in[]) {
     if (n != ct_op_arity(op))
         return ct__fail_null(CT_EINVAL, __func__, "%s takes %d operands and %d were given",
                              ct_op_name(op), ct_op_arity(op), n);
-    if (!in) return ct__null(__func__);
+    if (!in)
+        return ct__null(__func__);
     return ct__apply(__func__, op, n, in);
 }

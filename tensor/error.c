@@ -22,33 +22,28 @@ static _Thread_local struct {
     char function[64];
 } last;
 
-const struct ct_error_info *ct_error(void)
-{
+const struct ct_error_info *ct_error(void) {
     last.info = (struct ct_error_info){last.code, last.message, last.function};
     return &last.info;
 }
 
-void ct_error_clear(void)
-{
+void ct_error_clear(void) {
     last.code = CT_OK;
     last.message[0] = '\0';
     last.function[0] = '\0';
     ct_error(); // a pointer taken earlier now reads as "no error"
 }
 
-static bool known(ct_status status)
-{
+static bool known(ct_status status) {
     return (unsigned)status < STATUS_COUNT;
 }
 
-const char *ct_status_name(ct_status status)
-{
+const char *ct_status_name(ct_status status) {
     return known(status) ? status_names[status] : "unknown status";
 }
 
 /// Ends a message that filled its buffer with "...", without cutting a UTF-8 character in two.
-static void mark_cut(char *text, size_t size)
-{
+static void mark_cut(char *text, size_t size) {
     size_t end = size - sizeof "...";
     while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
         end--;
@@ -56,8 +51,7 @@ static void mark_cut(char *text, size_t size)
 }
 
 __attribute__((format(printf, 4, 0))) static void
-format_message(char *text, size_t size, ct_status code, const char *format, va_list arguments)
-{
+format_message(char *text, size_t size, ct_status code, const char *format, va_list arguments) {
     int length = format ? vsnprintf(text, size, format, arguments) : -1;
     if (length < 0)
         snprintf(text, size, "%s", known(code) ? status_texts[code] : "unknown error");
@@ -65,8 +59,7 @@ format_message(char *text, size_t size, ct_status code, const char *format, va_l
         mark_cut(text, size);
 }
 
-ct_status ct__vfail(ct_status code, const char *function, const char *format, va_list arguments)
-{
+ct_status ct__vfail(ct_status code, const char *function, const char *format, va_list arguments) {
     int saved = errno;
     char text[CT__MESSAGE_BYTES]; // the arguments may point into the present message
     char name[sizeof last.function];
@@ -80,8 +73,7 @@ ct_status ct__vfail(ct_status code, const char *function, const char *format, va
     return code;
 }
 
-ct_status ct__fail(ct_status code, const char *function, const char *format, ...)
-{
+ct_status ct__fail(ct_status code, const char *function, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     ct__vfail(code, function, format, arguments);
@@ -89,8 +81,7 @@ ct_status ct__fail(ct_status code, const char *function, const char *format, ...
     return code;
 }
 
-void *ct__fail_null(ct_status code, const char *function, const char *format, ...)
-{
+void *ct__fail_null(ct_status code, const char *function, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     ct__vfail(code, function, format, arguments);
@@ -98,15 +89,13 @@ void *ct__fail_null(ct_status code, const char *function, const char *format, ..
     return NULL;
 }
 
-ct_status ct__fail_null_operand(const char *function)
-{
+ct_status ct__fail_null_operand(const char *function) {
     if (last.code != CT_OK)
         return last.code;
     return ct__fail(CT_EINVAL, function, "an operand is NULL");
 }
 
-void ct__format_shape(char *buf, size_t size, int rank, const int64_t *shape)
-{
+void ct__format_shape(char *buf, size_t size, int rank, const int64_t *shape) {
     if (size == 0)
         return;
     size_t used = (size_t)snprintf(buf, size, "[");

@@ -17,8 +17,7 @@ struct printer {
     bool shortened;
 };
 
-static void put(struct printer *p, char c)
-{
+static void put(struct printer *p, char c) {
     if (p->measuring)
         return;
     if (p->length + 1 < p->size)
@@ -27,20 +26,17 @@ static void put(struct printer *p, char c)
     p->column = c == '\n' ? 0 : p->column + 1;
 }
 
-static void put_text(struct printer *p, const char *text)
-{
+static void put_text(struct printer *p, const char *text) {
     while (*text)
         put(p, *text++);
 }
 
-static void put_times(struct printer *p, char c, size_t times)
-{
+static void put_times(struct printer *p, char c, size_t times) {
     while (times-- > 0)
         put(p, c);
 }
 
-static void put_item(struct printer *p, const char *item)
-{
+static void put_item(struct printer *p, const char *item) {
     char text[ITEM_BYTES] = "";
     p->t->scalar->format(p->t->scalar, item, text, sizeof text); // a longer text is cut
     size_t length = strlen(text);
@@ -54,8 +50,7 @@ static void put_item(struct printer *p, const char *item)
 
 // After a comma: on with the line, or for outer axes and full lines a new one, indented to the
 // depth of the bracket.
-static void put_separator(struct printer *p, int axis)
-{
+static void put_separator(struct printer *p, int axis) {
     int inner = p->t->rank - 1 - axis;
     put(p, ',');
     if (inner == 0 && p->column + p->width + 2 < LINE_WIDTH) {
@@ -66,8 +61,7 @@ static void put_separator(struct printer *p, int axis)
     put_times(p, ' ', (size_t)axis + 1);
 }
 
-static void put_axis(struct printer *p, int axis, const char *at)
-{
+static void put_axis(struct printer *p, int axis, const char *at) {
     const ct_tensor *t = p->t;
     if (axis == t->rank) {
         put_item(p, at);
@@ -89,8 +83,7 @@ static void put_axis(struct printer *p, int axis, const char *at)
     put(p, ']');
 }
 
-int ct_format(const ct_tensor *t, char *text, size_t size)
-{
+int ct_format(const ct_tensor *t, char *text, size_t size) {
     if (size > 0 && text)
         text[0] = '\0';
     if (!t) {

@@ -33,7 +33,8 @@ static ct_status check_index(const char *who, const ct_tensor *index, const ct_t
         return ct__fail(CT_ESHAPE, who, "the index needs the shape %s of the rows and has %s", a,
                         b);
     }
-    if (index->count == 0) return CT_OK;
+    if (index->count == 0)
+        return CT_OK;
     struct ct__walk walk;
     struct ct__nest nest = walk_both(&walk, rows, index);
     for (size_t i = 0; i < index->count; i++, ct__walk_next(&walk, &nest, nest.rank)) {
@@ -48,15 +49,18 @@ static ct_status check_index(const char *who, const ct_tensor *index, const ct_t
 
 ct_tensor *ct_pick(const ct_tensor *t, const ct_tensor *index) {
     const char *who = "ct_pick";
-    if (!t || !index) return ct__null(who);
+    if (!t || !index)
+        return ct__null(who);
     if (t->rank == 0)
         return ct__fail_null(CT_ESHAPE, who, "a tensor of rank 0 has no rows to pick from");
     int last = t->rank - 1;
     ct_tensor rows = *t; /* t without its last axis */
     rows.rank = last;
-    if (check_index(who, index, &rows, t->shape[last]) != CT_OK) return NULL;
+    if (check_index(who, index, &rows, t->shape[last]) != CT_OK)
+        return NULL;
     ct_tensor *out = ct__empty(who, t->scalar, last, t->shape);
-    if (!out || out->count == 0) return out;
+    if (!out || out->count == 0)
+        return out;
     struct ct__walk walk;
     struct ct__nest nest = walk_both(&walk, &rows, index);
     size_t size = t->scalar->size;
@@ -69,16 +73,19 @@ ct_tensor *ct_pick(const ct_tensor *t, const ct_tensor *index) {
 
 ct_tensor *ct_place(const ct_tensor *t, const ct_tensor *index, int64_t extent) {
     const char *who = "ct_place";
-    if (!t || !index) return ct__null(who);
+    if (!t || !index)
+        return ct__null(who);
     if (t->rank == CT_MAX_RANK)
         return ct__fail_null(CT_ESHAPE, who, "a tensor of rank %d cannot take another axis",
                              t->rank);
-    if (check_index(who, index, t, extent) != CT_OK) return NULL;
+    if (check_index(who, index, t, extent) != CT_OK)
+        return NULL;
     int64_t shape[CT_MAX_RANK];
     memcpy(shape, t->shape, sizeof shape);
     shape[t->rank] = extent;
     ct_tensor *out = ct_zeros(t->scalar, t->rank + 1, shape);
-    if (!out || t->count == 0) return out;
+    if (!out || t->count == 0)
+        return out;
     struct ct__walk walk;
     struct ct__nest nest = walk_both(&walk, t, index);
     size_t size = t->scalar->size;
@@ -92,7 +99,8 @@ ct_tensor *ct_place(const ct_tensor *t, const ct_tensor *index, int64_t extent) 
 /* Whether start, start + step, ... (count items) lie in an axis of `extent`. */
 static bool fits(int64_t start, int64_t step, int64_t count, int64_t extent) {
     int64_t way, last;
-    if (count == 0) return extent >= 0;
+    if (count == 0)
+        return extent >= 0;
     return start >= 0 && start < extent && !__builtin_mul_overflow(count - 1, step, &way) &&
            !__builtin_add_overflow(start, way, &last) && last >= 0 && last < extent &&
            (step != 0 || count == 1);
@@ -101,17 +109,19 @@ static bool fits(int64_t start, int64_t step, int64_t count, int64_t extent) {
 ct_tensor *ct_unslice(const ct_tensor *t, int axis, int64_t start, int64_t step, int64_t extent) {
     const char *who = "ct_unslice";
     int64_t shape[CT_MAX_RANK], strides[CT_MAX_RANK];
-    if (!t) return ct__null(who);
-    if (ct__check_axis(who, t->rank, axis, &axis) != CT_OK) return NULL;
+    if (!t)
+        return ct__null(who);
+    if (ct__check_axis(who, t->rank, axis, &axis) != CT_OK)
+        return NULL;
     if (!fits(start, step, t->shape[axis], extent))
-        return ct__fail_null(CT_EINDEX, who,
-                             "%lld items from %lld in steps of %lld do not fit an extent of %lld",
-                             (long long)t->shape[axis], (long long)start, (long long)step,
-                             (long long)extent);
+        return ct__fail_null(
+            CT_EINDEX, who, "%lld items from %lld in steps of %lld do not fit an extent of %lld",
+            (long long)t->shape[axis], (long long)start, (long long)step, (long long)extent);
     memcpy(shape, t->shape, sizeof shape);
     shape[axis] = extent;
     ct_tensor *out = ct_zeros(t->scalar, t->rank, shape);
-    if (!out || t->count == 0) return out;
+    if (!out || t->count == 0)
+        return out;
     memcpy(strides, out->strides, sizeof strides);
     char *to = ct__first(out) + start * strides[axis] * (ptrdiff_t)t->scalar->size;
     strides[axis] *= step;

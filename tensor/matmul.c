@@ -25,8 +25,7 @@ struct plan {
 enum fault { FITS, TYPES_DIFFER, NO_MATMUL, RANK_ZERO, INNER_DIFFERS, BATCHES_DIFFER };
 
 // A tensor of rank 1 is one row on the left and one column on the right.
-static struct side side_of(const ct_tensor *t, bool left)
-{
+static struct side side_of(const ct_tensor *t, bool left) {
     int last = t->rank - 1;
     if (t->rank >= 2)
         return (struct side){t,
@@ -41,8 +40,7 @@ static struct side side_of(const ct_tensor *t, bool left)
 }
 
 // On BATCHES_DIFFER, *axis is that of the broadcast leading axes.
-static enum fault make_plan(const ct_tensor *a, const ct_tensor *b, struct plan *plan, int *axis)
-{
+static enum fault make_plan(const ct_tensor *a, const ct_tensor *b, struct plan *plan, int *axis) {
     if (a->scalar != b->scalar)
         return TYPES_DIFFER;
     if (!a->scalar->matmul)
@@ -66,8 +64,7 @@ static enum fault make_plan(const ct_tensor *a, const ct_tensor *b, struct plan 
     return FITS;
 }
 
-bool ct_can_matmul(const ct_tensor *a, const ct_tensor *b)
-{
+bool ct_can_matmul(const ct_tensor *a, const ct_tensor *b) {
     struct plan plan;
     int axis;
     size_t count;
@@ -76,8 +73,7 @@ bool ct_can_matmul(const ct_tensor *a, const ct_tensor *b)
 }
 
 static ct_status explain(const char *who, const ct_tensor *a, const ct_tensor *b, enum fault fault,
-                         const struct plan *plan, int axis)
-{
+                         const struct plan *plan, int axis) {
     char left[CT__SHAPE_TEXT_BYTES], right[CT__SHAPE_TEXT_BYTES];
     ct__format_shape(left, sizeof left, a->rank, a->shape);
     ct__format_shape(right, sizeof right, b->rank, b->shape);
@@ -112,8 +108,7 @@ struct products {
     atomic_int status;
 };
 
-static void run_products(void *context, size_t begin, size_t end)
-{
+static void run_products(void *context, size_t begin, size_t end) {
     struct products *p = context;
     ptrdiff_t size = (ptrdiff_t)p->scalar->size;
     ptrdiff_t result_bytes = (ptrdiff_t)(p->job.m * p->job.n) * size;
@@ -130,16 +125,14 @@ static void run_products(void *context, size_t begin, size_t end)
     }
 }
 
-static int64_t batch_stride(const struct side *side, int batch_rank, int axis)
-{
+static int64_t batch_stride(const struct side *side, int batch_rank, int axis) {
     return ct__stride_at(batch_rank, axis, side->batch_rank, side->t->shape, side->t->strides);
 }
 
 // The loops over batches, and for a batch the number of rows of a and the step between them. When
 // all batches share b and their rows of a follow each other at one step, they are the rows of one
 // taller matrix.
-static struct ct__nest batches_of(const struct plan *plan, int64_t *rows, int64_t *row)
-{
+static struct ct__nest batches_of(const struct plan *plan, int64_t *rows, int64_t *row) {
     struct ct__nest nest = {.operands = 2};
     bool shared = true;
     for (int i = 0; i < plan->batch_rank; i++) {
@@ -169,8 +162,7 @@ enum {
     LARGE_PRODUCT = 1 << 21, // those which the kernel spreads over threads itself
 };
 
-static ct_status multiply(const struct plan *plan, ct_tensor *result)
-{
+static ct_status multiply(const struct plan *plan, ct_tensor *result) {
     const ct_scalar *scalar = result->scalar;
     ptrdiff_t size = (ptrdiff_t)scalar->size;
     int64_t rows, row;
@@ -198,8 +190,7 @@ static ct_status multiply(const struct plan *plan, ct_tensor *result)
     return (ct_status)atomic_load_explicit(&p.status, memory_order_relaxed);
 }
 
-static ct_status compute(const char *who, const struct plan *plan, ct_tensor *result)
-{
+static ct_status compute(const char *who, const struct plan *plan, ct_tensor *result) {
     if (result->count == 0)
         return CT_OK;
     if (plan->a.cols == 0)
@@ -210,8 +201,7 @@ static ct_status compute(const char *who, const struct plan *plan, ct_tensor *re
     return status;
 }
 
-ct_tensor *ct_matmul(const ct_tensor *a, const ct_tensor *b)
-{
+ct_tensor *ct_matmul(const ct_tensor *a, const ct_tensor *b) {
     struct plan plan;
     int axis = -1;
     if (!a || !b)

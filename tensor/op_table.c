@@ -29,45 +29,37 @@ static const struct row rows[] = {
 
 static_assert(sizeof rows / sizeof *rows == CT_OP_COUNT, "a row for every op");
 
-static const struct row *row_of(enum ct_op op)
-{
+static const struct row *row_of(enum ct_op op) {
     static const struct row unknown = {"unknown op", CT_KIND_GENERAL, 0, "", NULL, {NULL}};
     return (unsigned)op < CT_OP_COUNT ? &rows[op] : &unknown;
 }
 
-const char *ct_op_name(enum ct_op op)
-{
+const char *ct_op_name(enum ct_op op) {
     return row_of(op)->name;
 }
 
-enum ct_op_kind ct_op_kind_of(enum ct_op op)
-{
+enum ct_op_kind ct_op_kind_of(enum ct_op op) {
     return row_of(op)->kind;
 }
 
-int ct_op_arity(enum ct_op op)
-{
+int ct_op_arity(enum ct_op op) {
     return row_of(op)->arity;
 }
 
-const char *ct_op_doc(enum ct_op op)
-{
+const char *ct_op_doc(enum ct_op op) {
     return row_of(op)->doc;
 }
 
-const char *ct_op_value_text(enum ct_op op)
-{
+const char *ct_op_value_text(enum ct_op op) {
     return row_of(op)->value;
 }
 
-const char *ct_op_pull_text(enum ct_op op, int argument)
-{
+const char *ct_op_pull_text(enum ct_op op, int argument) {
     const struct row *row = row_of(op);
     return argument >= 0 && argument < row->arity ? row->pull[argument] : NULL;
 }
 
-enum ct_op ct_op_by_name(const char *name)
-{
+enum ct_op ct_op_by_name(const char *name) {
     for (int i = 0; name && i < CT_OP_COUNT; i++)
         if (strcmp(rows[i].name, name) == 0)
             return (enum ct_op)i;

@@ -18,8 +18,8 @@
         const ct_tensor *in[] = {x, z, w};                                                         \
         return ct__apply("ct_" #id, CT_OP_##id, 3, in);                                            \
     }
-#define EW2(id, WORD, d0, d1, value, p0, p1, oracle, doc)             TWO(id)
-#define EW3(id, WORD, d0, d1, d2, value, p0, p1, p2, oracle, doc)     THREE(id)
-#define CMP(id, WORD, value, oracle, doc)                             TWO(id)
-#define SEL(id, WORD, value, p1, p2, oracle, doc)                     THREE(id)
+#define EW2(id, WORD, d0, d1, value, p0, p1, oracle, doc)         TWO(id)
+#define EW3(id, WORD, d0, d1, d2, value, p0, p1, p2, oracle, doc) THREE(id)
+#define CMP(id, WORD, value, oracle, doc)                         TWO(id)
+#define SEL(id, WORD, value, p1, p2, oracle, doc)                 THREE(id)
 #include "tensor/ops.def"

@@ -5,8 +5,7 @@
 #include "tensor/fail.h"
 
 ct_status ct__take_options(const char *function, const char *init, void *into, size_t known,
-                           const void *options)
-{
+                           const void *options) {
     size_t size;
     if (!options)
         return CT_OK;

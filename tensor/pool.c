@@ -70,28 +70,24 @@ static _Thread_local bool inside_loop;
 // ---- how many threads
 
 /// The value of CT_NUM_THREADS; NULL when it is absent or empty.
-static const char *wanted_text(void)
-{
+static const char *wanted_text(void) {
     const char *text = getenv("CT_NUM_THREADS");
     return text && *text ? text : NULL;
 }
 
 /// A decimal number from 1 to MAX_THREADS without sign or blanks; 0 for anything else.
-static int thread_count(const char *text)
-{
+static int thread_count(const char *text) {
     int count = 0;
     for (; *text >= '0' && *text <= '9' && count <= MAX_THREADS; text++)
         count = 10 * count + (*text - '0');
     return *text == '\0' && count <= MAX_THREADS ? count : 0;
 }
 
-static int least(int a, int b)
-{
+static int least(int a, int b) {
     return a < b ? a : b;
 }
 
-static int choose_threads(void)
-{
+static int choose_threads(void) {
     const char *text = wanted_text();
     int count = text ? thread_count(text) : 0;
     if (count > 0)
@@ -101,8 +97,7 @@ static int choose_threads(void)
     return quota ? least(count, quota) : count;
 }
 
-int ct_num_threads(void)
-{
+int ct_num_threads(void) {
     static atomic_int chosen;
     int count = atomic_load_explicit(&chosen, memory_order_relaxed);
     if (count == 0) {
@@ -113,8 +108,7 @@ int ct_num_threads(void)
     return count;
 }
 
-ct_status ct_threads_check(void)
-{
+ct_status ct_threads_check(void) {
     const char *text = wanted_text();
     if (text && thread_count(text) == 0)
         return ct__fail(CT_EINVAL, __func__,
@@ -125,8 +119,7 @@ ct_status ct_threads_check(void)
 
 // ---- waiting
 
-static void relax(void)
-{
+static void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -135,8 +128,7 @@ static void relax(void)
 }
 
 /// Returns once @p word is not @p seen, or earlier for no reason.
-static void park(atomic_uint *word, unsigned seen)
-{
+static void park(atomic_uint *word, unsigned seen) {
 #ifdef __linux__
     static_assert(sizeof *word == 4, "a futex has 32 bits");
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
@@ -147,8 +139,7 @@ static void park(atomic_uint *word, unsigned seen)
 #endif
 }
 
-static void unpark(atomic_uint *word, int count)
-{
+static void unpark(atomic_uint *word, int count) {
 #ifdef __linux__
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 #else
@@ -158,8 +149,7 @@ static void unpark(atomic_uint *word, int count)
 }
 
 /// Waits a moment for @p word to change; false when it did not.
-static bool spin(atomic_uint *word, unsigned seen)
-{
+static bool spin(atomic_uint *word, unsigned seen) {
     if (atomic_load_explicit(&oversubscribed, memory_order_relaxed))
         return false;
     for (int i = 0; i < SPINS; i++) {
@@ -172,8 +162,7 @@ static bool spin(atomic_uint *word, unsigned seen)
 
 // ---- workers
 
-static void run_pieces(const struct loop *loop)
-{
+static void run_pieces(const struct loop *loop) {
     for (;;) {
         size_t piece = atomic_fetch_add_explicit(&pool.next, 1, memory_order_relaxed);
         if (piece >= loop->pieces)
@@ -185,8 +174,7 @@ static void run_pieces(const struct loop *loop)
 }
 
 /// Enters through an open gate, once for each loop.
-static bool enter_gate(uint64_t *last_epoch)
-{
+static bool enter_gate(uint64_t *last_epoch) {
     uint64_t gate = atomic_load(&pool.gate);
     while ((gate & gate_open) && gate / gate_epoch != *last_epoch) {
         if (atomic_compare_exchange_weak(&pool.gate, &gate, gate + 1)) {
@@ -197,8 +185,7 @@ static bool enter_gate(uint64_t *last_epoch)
     return false;
 }
 
-static void leave_gate(void)
-{
+static void leave_gate(void) {
     uint64_t gate = atomic_fetch_sub(&pool.gate, 1);
     if ((gate & (gate_open | gate_inside)) == 1) {
         atomic_fetch_add(&pool.done, 1);
@@ -206,8 +193,7 @@ static void leave_gate(void)
     }
 }
 
-static void wait_for_bell(unsigned heard)
-{
+static void wait_for_bell(unsigned heard) {
     if (spin(&pool.bell, heard))
         return;
     atomic_fetch_add(&pool.sleepers, 1);
@@ -215,8 +201,7 @@ static void wait_for_bell(unsigned heard)
     atomic_fetch_sub(&pool.sleepers, 1);
 }
 
-static void *work(void *unused)
-{
+static void *work(void *unused) {
     (void)unused;
     uint64_t last_epoch = 0;
     inside_loop = true;
@@ -234,8 +219,7 @@ static void *work(void *unused)
     }
 }
 
-static void make_workers(int wanted)
-{
+static void make_workers(int wanted) {
     sigset_t all, before;
     sigfillset(&all); // signals are for the program's own threads
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -246,8 +230,7 @@ static void make_workers(int wanted)
 }
 
 /// No lock is held meanwhile, lest a fork wait for it.
-static void start_workers(int threads)
-{
+static void start_workers(int threads) {
     atomic_store(&pool.starting, true);
     if (!atomic_load(&pool.stop)) {
         atomic_store(&oversubscribed, threads > ct__usable_cores());
@@ -258,16 +241,14 @@ static void start_workers(int threads)
 }
 
 /// The number of workers; makes them when this is the first loop.
-static int ready_workers(int threads)
-{
+static int ready_workers(int threads) {
     if (!pool.started)
         start_workers(threads);
     return atomic_load(&pool.stop) ? 0 : pool.workers;
 }
 
 /// Joins them; itself excepted, if a worker calls exit.
-__attribute__((destructor)) static void stop_workers(void)
-{
+__attribute__((destructor)) static void stop_workers(void) {
     atomic_store(&pool.stop, true);
     while (atomic_load(&pool.starting))
         sched_yield();
@@ -279,19 +260,16 @@ __attribute__((destructor)) static void stop_workers(void)
 
 // ---- fork and first use
 
-static void lock_before_fork(void)
-{
+static void lock_before_fork(void) {
     pthread_mutex_lock(&setup);
 }
 
-static void unlock_in_parent(void)
-{
+static void unlock_in_parent(void) {
     pthread_mutex_unlock(&setup);
 }
 
 /// No worker came along, nor perhaps the thread that had the pool.
-static void forget_workers_in_child(void)
-{
+static void forget_workers_in_child(void) {
     pool.workers = 0;
     pool.started = false;
     atomic_fetch_and(&pool.gate, ~(gate_open | gate_inside));
@@ -302,13 +280,11 @@ static void forget_workers_in_child(void)
 }
 
 /// When the library is loaded: later, a fork might come halfway.
-__attribute__((constructor)) static void watch_forks(void)
-{
+__attribute__((constructor)) static void watch_forks(void) {
     pthread_atfork(lock_before_fork, unlock_in_parent, forget_workers_in_child);
 }
 
-static void freeze(void)
-{
+static void freeze(void) {
     if (atomic_load_explicit(&frozen, memory_order_acquire))
         return;
     pthread_mutex_lock(&setup);
@@ -319,8 +295,7 @@ static void freeze(void)
 ct_status ct_set_parallel_for(void (*parallel_for)(void *user, size_t n, size_t grain,
                                                    void (*fn)(void *ctx, size_t begin, size_t end),
                                                    void *ctx),
-                              void *user)
-{
+                              void *user) {
     pthread_mutex_lock(&setup);
     bool late = atomic_load_explicit(&frozen, memory_order_relaxed);
     if (!late) {
@@ -336,8 +311,7 @@ ct_status ct_set_parallel_for(void (*parallel_for)(void *user, size_t n, size_t 
 
 // ---- the loop
 
-static struct loop cut(size_t n, size_t grain, range_fn *fn, void *ctx, int threads)
-{
+static struct loop cut(size_t n, size_t grain, range_fn *fn, void *ctx, int threads) {
     size_t grains = n / grain + (n % grain != 0);
     size_t batch = grains / ((size_t)threads * PIECES_PER_THREAD);
     size_t span = (batch ? batch : 1) * grain;
@@ -345,8 +319,7 @@ static struct loop cut(size_t n, size_t grain, range_fn *fn, void *ctx, int thre
 }
 
 /// Lets workers in, no more of the sleeping ones than there are pieces for.
-static void open_gate(int workers)
-{
+static void open_gate(int workers) {
     uint64_t gate = atomic_load(&pool.gate);
     size_t useful = pool.loop.pieces - 1;
     int count = useful < (size_t)workers ? (int)useful : workers;
@@ -357,8 +330,7 @@ static void open_gate(int workers)
         unpark(&pool.bell, count);
 }
 
-static void close_gate(void)
-{
+static void close_gate(void) {
     atomic_fetch_and(&pool.gate, ~gate_open);
     for (;;) {
         unsigned seen = atomic_load(&pool.done);
@@ -370,8 +342,7 @@ static void close_gate(void)
 }
 
 /// Shares a loop with the workers; false when they are busy or there are none.
-static bool share(size_t n, size_t grain, range_fn *fn, void *ctx)
-{
+static bool share(size_t n, size_t grain, range_fn *fn, void *ctx) {
     int threads = ct_num_threads();
     if (threads < 2 || atomic_flag_test_and_set(&pool.turn))
         return false;
@@ -394,8 +365,7 @@ struct guarded {
 };
 
 /// Marks a thread that is not ours as being inside a loop.
-static void run_guarded(void *ctx, size_t begin, size_t end)
-{
+static void run_guarded(void *ctx, size_t begin, size_t end) {
     const struct guarded *loop = ctx;
     bool before = inside_loop;
     inside_loop = true;
@@ -404,8 +374,7 @@ static void run_guarded(void *ctx, size_t begin, size_t end)
 }
 
 void ct__parallel_for(size_t n, size_t grain, void (*fn)(void *ctx, size_t begin, size_t end),
-                      void *ctx)
-{
+                      void *ctx) {
     freeze();
     if (grain == 0)
         grain = 1;

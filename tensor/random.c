@@ -16,18 +16,15 @@ enum { ROUNDS = 10, GRAIN = 1 << 13, NORMAL_BLOCK = 1 << 15 };
 
 // ---- the generator
 
-static uint32_t low_half(uint64_t x)
-{
+static uint32_t low_half(uint64_t x) {
     return (uint32_t)(x & UINT32_MAX);
 }
 
-static uint32_t high_half(uint64_t x)
-{
+static uint32_t high_half(uint64_t x) {
     return (uint32_t)(x >> 32);
 }
 
-static uint64_t join(uint32_t high, uint32_t low)
-{
+static uint64_t join(uint32_t high, uint32_t low) {
     return (uint64_t)high << 32 | low;
 }
 
@@ -36,8 +33,7 @@ struct quad {
     uint32_t a, b, c, d;
 };
 
-static inline struct quad philox(struct quad x, uint32_t k0, uint32_t k1)
-{
+static inline struct quad philox(struct quad x, uint32_t k0, uint32_t k1) {
     // The multipliers, and the Weyl steps of the key: the golden ratio and sqrt(3) - 1.
     const uint32_t m0 = 0xD2511F53, m1 = 0xCD9E8D57, w0 = 0x9E3779B9, w1 = 0xBB67AE85;
     for (int round = 0; round < ROUNDS; round++) {
@@ -50,8 +46,7 @@ static inline struct quad philox(struct quad x, uint32_t k0, uint32_t k1)
     return x;
 }
 
-void ct_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
-{
+void ct_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
     struct quad x =
         philox((struct quad){counter[0], counter[1], counter[2], counter[3]}, key[0], key[1]);
     out[0] = x.a;
@@ -65,8 +60,7 @@ struct words {
     uint64_t first, second;
 };
 
-static inline struct words block(const ct_random *r, uint64_t ahead)
-{
+static inline struct words block(const ct_random *r, uint64_t ahead) {
     uint64_t position = r->position + ahead;
     struct quad x = philox((struct quad){low_half(position), high_half(position),
                                          low_half(r->stream), high_half(r->stream)},
@@ -74,13 +68,11 @@ static inline struct words block(const ct_random *r, uint64_t ahead)
     return (struct words){join(x.a, x.b), join(x.c, x.d)};
 }
 
-ct_random ct_random_of(uint64_t seed, uint64_t stream)
-{
+ct_random ct_random_of(uint64_t seed, uint64_t stream) {
     return (ct_random){.seed = seed, .stream = stream, .position = 0};
 }
 
-ct_random ct_random_split(const ct_random *random, uint64_t index)
-{
+ct_random ct_random_split(const ct_random *random, uint64_t index) {
     // Another key than that of the parent's draws, so that no child repeats one of them.
     const uint64_t family = 0x73706C6974000001; // "split", 1
     ct_random parent = {random->seed ^ family, random->stream, index};
@@ -90,13 +82,11 @@ ct_random ct_random_split(const ct_random *random, uint64_t index)
 
 // ---- single draws
 
-static inline double unit_of(uint64_t word)
-{
+static inline double unit_of(uint64_t word) {
     return (double)(word >> 11) * 0x1p-53;
 }
 
-double ct_random_uniform(ct_random *random)
-{
+double ct_random_uniform(ct_random *random) {
     double u = unit_of(block(random, 0).first);
     random->position++;
     return u;
@@ -104,8 +94,7 @@ double ct_random_uniform(ct_random *random)
 
 __extension__ typedef unsigned __int128 u128;
 
-uint64_t ct_random_below(ct_random *random, uint64_t n)
-{
+uint64_t ct_random_below(ct_random *random, uint64_t n) {
     // D. Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019): the high
     // half of a product; the few low halves that would make some results likelier are drawn again.
     if (n == 0)
@@ -124,8 +113,7 @@ uint64_t ct_random_below(ct_random *random, uint64_t n)
     return (uint64_t)(product >> 64);
 }
 
-void ct_random_permutation(ct_random *random, size_t n, int64_t *order)
-{
+void ct_random_permutation(ct_random *random, size_t n, int64_t *order) {
     for (size_t i = 0; i < n; i++)
         order[i] = (int64_t)i;
     for (size_t i = n; i > 1; i--) {
@@ -146,8 +134,7 @@ struct draw {
     double *second; // of two words per counter, or NULL
 };
 
-static void fill_f64(void *context, size_t begin, size_t end)
-{
+static void fill_f64(void *context, size_t begin, size_t end) {
     const struct draw *d = context;
     double *items = d->items;
     for (size_t i = begin; i < end; i++) {
@@ -156,8 +143,7 @@ static void fill_f64(void *context, size_t begin, size_t end)
     }
 }
 
-static void fill_f32(void *context, size_t begin, size_t end)
-{
+static void fill_f32(void *context, size_t begin, size_t end) {
     // 24 bits, so that a number in [0, 1) is exact and not rounded up to 1.
     const struct draw *d = context;
     float *items = d->items;
@@ -169,8 +155,7 @@ static void fill_f32(void *context, size_t begin, size_t end)
 }
 
 static ct_tensor *empty_real(const char *who, const ct_random *random, const ct_scalar *scalar,
-                             int rank, const int64_t *shape)
-{
+                             int rank, const int64_t *shape) {
     if (!random || !scalar)
         return ct__fail_null(CT_EINVAL, who, "the %s is NULL",
                              random ? "scalar type" : "generator");
@@ -181,19 +166,16 @@ static ct_tensor *empty_real(const char *who, const ct_random *random, const ct_
 }
 
 // Rounds a bound to the scalar type at hand.
-static double rounded(const ct_scalar *scalar, double x)
-{
+static double rounded(const ct_scalar *scalar, double x) {
     return scalar == CT_F32 ? (double)(float)x : x;
 }
 
-static double next_below(const ct_scalar *scalar, double x)
-{
+static double next_below(const ct_scalar *scalar, double x) {
     return scalar == CT_F32 ? (double)nextafterf((float)x, -FLT_MAX) : nextafter(x, -DBL_MAX);
 }
 
 ct_tensor *ct_uniform(ct_random *random, const ct_scalar *scalar, int rank, const int64_t *shape,
-                      double low, double high)
-{
+                      double low, double high) {
     static const char who[] = "ct_uniform";
     ct_tensor *t = empty_real(who, random, scalar, rank, shape);
     if (!t)
@@ -211,8 +193,7 @@ ct_tensor *ct_uniform(ct_random *random, const ct_scalar *scalar, int rank, cons
 }
 
 // u1 in (0, 1], so that its logarithm is finite, and u2 in [0, 1).
-static void fill_pairs(void *context, size_t begin, size_t end)
-{
+static void fill_pairs(void *context, size_t begin, size_t end) {
     const struct draw *d = context;
     double *first = d->items;
     for (size_t i = begin; i < end; i++) {
@@ -223,15 +204,13 @@ static void fill_pairs(void *context, size_t begin, size_t end)
 }
 
 // One op after another on a tensor that each of them consumes.
-static ct_tensor *then(ct_tensor *(*op)(const ct_tensor *), ct_tensor *x)
-{
+static ct_tensor *then(ct_tensor *(*op)(const ct_tensor *), ct_tensor *x) {
     ct_tensor *y = op(x);
     ct_free(x);
     return y;
 }
 
-static ct_tensor *times(ct_tensor *x, double factor)
-{
+static ct_tensor *times(ct_tensor *x, double factor) {
     ct_tensor *k = ct_from_double(CT_F64, factor), *y = ct_mul(x, k);
     ct_free(k);
     ct_free(x);
@@ -243,8 +222,7 @@ static const double farthest = 8.6; // deviations from the mean: sqrt(-2 log 2^-
 // G. E. P. Box and M. E. Muller, "A note on the generation of random normal deviates", Ann. Math.
 // Stat. 29 (1958): sqrt(-2 log u1) cos(2 pi u2), by the library's own log and cos, whose bits are
 // the same everywhere.
-static ct_tensor *standard_normal(const ct_random *random, size_t n)
-{
+static ct_tensor *standard_normal(const ct_random *random, size_t n) {
     static const char who[] = "ct_normal";
     int64_t shape[] = {(int64_t)n};
     ct_tensor *u1 = ct__empty(who, CT_F64, 1, shape), *u2 = ct__empty(who, CT_F64, 1, shape);
@@ -261,8 +239,7 @@ static ct_tensor *standard_normal(const ct_random *random, size_t n)
     return z;
 }
 
-static void store(const ct_tensor *z, double mean, double deviation, ct_tensor *t, size_t at)
-{
+static void store(const ct_tensor *z, double mean, double deviation, ct_tensor *t, size_t at) {
     const double *from = ct_data(z);
     for (size_t i = 0; i < z->count; i++) {
         double x = mean + deviation * from[i];
@@ -274,8 +251,7 @@ static void store(const ct_tensor *z, double mean, double deviation, ct_tensor *
 }
 
 ct_tensor *ct_normal(ct_random *random, const ct_scalar *scalar, int rank, const int64_t *shape,
-                     double mean, double deviation)
-{
+                     double mean, double deviation) {
     static const char who[] = "ct_normal";
     ct_tensor *t = empty_real(who, random, scalar, rank, shape);
     if (!t)
@@ -283,9 +259,8 @@ ct_tensor *ct_normal(ct_random *random, const ct_scalar *scalar, int rank, const
     double reach = rounded(scalar, fabs(mean) + farthest * deviation); // NaN where one of them is
     if (!(isfinite(reach) && deviation >= 0)) {
         ct_free(t);
-        return ct__fail_null(CT_EDOMAIN, who,
-                             "there is no normal %s of mean %g and deviation %g", scalar->name,
-                             mean, deviation);
+        return ct__fail_null(CT_EDOMAIN, who, "there is no normal %s of mean %g and deviation %g",
+                             scalar->name, mean, deviation);
     }
     for (size_t at = 0; at < t->count; at += NORMAL_BLOCK) {
         ct_random here = {random->seed, random->stream, random->position + at};

@@ -20,14 +20,12 @@ static const struct reduction mean_of = {"ct_mean", "mean", CT_FOLD_SUM, false, 
 static const struct reduction max_of = {"ct_max", "maximum", CT_FOLD_MAX, false, false};
 static const struct reduction min_of = {"ct_min", "minimum", CT_FOLD_MIN, false, false};
 
-static ct_loop_fn *division(const ct_scalar *scalar)
-{
+static ct_loop_fn *division(const ct_scalar *scalar) {
     return scalar->loop ? scalar->loop(scalar, CT_OP_div) : NULL;
 }
 
 static ct_status check(const struct reduction *r, const ct_tensor *t, int n, const int *axes,
-                       unsigned *mask)
-{
+                       unsigned *mask) {
     ct_status status = ct__check_axes(r->who, t->rank, n, axes, mask);
     if (status)
         return status;
@@ -41,8 +39,7 @@ static ct_status check(const struct reduction *r, const ct_tensor *t, int n, con
 }
 
 static ct_tensor *empty_result(const struct reduction *r, const ct_tensor *t, unsigned mask,
-                               bool keepdims)
-{
+                               bool keepdims) {
     int rank = 0;
     int64_t shape[CT_MAX_RANK];
     for (int i = 0; i < t->rank; i++) {
@@ -59,8 +56,7 @@ struct plan {
     struct ct__nest reduced;
 };
 
-static struct plan make_plan(const ct_tensor *t, unsigned mask)
-{
+static struct plan make_plan(const ct_tensor *t, unsigned mask) {
     struct plan plan;
     ct__nest_start(&plan.kept, 2);
     ct__nest_start(&plan.reduced, 1);
@@ -87,8 +83,7 @@ struct jobs {
     struct ct_fold_job job;
 };
 
-static void run_jobs(void *context, size_t begin, size_t end)
-{
+static void run_jobs(void *context, size_t begin, size_t end) {
     const struct jobs *jobs = context;
     const ct_scalar *scalar = jobs->t->scalar;
     ptrdiff_t size = (ptrdiff_t)scalar->size;
@@ -105,8 +100,7 @@ static void run_jobs(void *context, size_t begin, size_t end)
 
 enum { PARALLEL_ITEMS = 1 << 16 }; // fewer are not worth waking a thread for
 
-static void fold_all(const ct_tensor *t, enum ct_fold fold, const struct plan *plan, char *y)
-{
+static void fold_all(const ct_tensor *t, enum ct_fold fold, const struct plan *plan, char *y) {
     struct jobs jobs = {.t = t, .fold = fold, .kept = plan->kept};
     ct__nest_sort(&jobs.kept);
     ct__nest_fuse(&jobs.kept);
@@ -130,8 +124,7 @@ static void fold_all(const ct_tensor *t, enum ct_fold fold, const struct plan *p
 
 // The items with the kept axes first and dense, so that the reduced ones are the last: for axes
 // that no single step walks.
-static ct_tensor *gathered(const struct reduction *r, const ct_tensor *t, unsigned mask)
-{
+static ct_tensor *gathered(const struct reduction *r, const ct_tensor *t, unsigned mask) {
     ct_tensor view = *t; // borrows t's share
     int rank = 0;
     for (int reduced = 0; reduced < 2; reduced++)
@@ -147,8 +140,7 @@ static ct_tensor *gathered(const struct reduction *r, const ct_tensor *t, unsign
 }
 
 // The bits of the last axes, as many as there are in mask.
-static unsigned last_axes(int rank, unsigned mask)
-{
+static unsigned last_axes(int rank, unsigned mask) {
     unsigned last = 0;
     for (int i = 0, at = rank - 1; i < rank; i++)
         if (mask & 1u << i)
@@ -156,8 +148,7 @@ static unsigned last_axes(int rank, unsigned mask)
     return last;
 }
 
-static ct_status fold_into(const struct reduction *r, const ct_tensor *t, unsigned mask, char *y)
-{
+static ct_status fold_into(const struct reduction *r, const ct_tensor *t, unsigned mask, char *y) {
     struct plan plan = make_plan(t, mask);
     if (plan.reduced.rank <= 1) {
         fold_all(t, r->fold, &plan, y);
@@ -173,8 +164,7 @@ static ct_status fold_into(const struct reduction *r, const ct_tensor *t, unsign
 }
 
 // Divides dense items by a number.
-static ct_status divide(const char *who, ct_tensor *t, size_t by)
-{
+static ct_status divide(const char *who, ct_tensor *t, size_t by) {
     ct_tensor *divisor = ct__empty(who, t->scalar, 0, NULL);
     if (!divisor)
         return CT_ENOMEM;
@@ -189,8 +179,7 @@ static ct_status divide(const char *who, ct_tensor *t, size_t by)
     return status;
 }
 
-static size_t items_each(const ct_tensor *t, unsigned mask)
-{
+static size_t items_each(const ct_tensor *t, unsigned mask) {
     size_t n = 1;
     for (int i = 0; i < t->rank; i++)
         if (mask & 1u << i)
@@ -199,8 +188,7 @@ static size_t items_each(const ct_tensor *t, unsigned mask)
 }
 
 static ct_status compute(const struct reduction *r, const ct_tensor *t, unsigned mask,
-                         ct_tensor *result)
-{
+                         ct_tensor *result) {
     if (result->count == 0)
         return CT_OK;
     if (t->count == 0)
@@ -212,8 +200,7 @@ static ct_status compute(const struct reduction *r, const ct_tensor *t, unsigned
 }
 
 static ct_tensor *reduce(const struct reduction *r, const ct_tensor *t, int n, const int *axes,
-                         bool keepdims)
-{
+                         bool keepdims) {
     unsigned mask;
     if (!t)
         return ct__null(r->who);
@@ -229,51 +216,42 @@ static ct_tensor *reduce(const struct reduction *r, const ct_tensor *t, int n, c
     return result;
 }
 
-ct_tensor *ct_sum(const ct_tensor *t, int axis, bool keepdims)
-{
+ct_tensor *ct_sum(const ct_tensor *t, int axis, bool keepdims) {
     return reduce(&sum_of, t, 1, &axis, keepdims);
 }
 
-ct_tensor *ct_mean(const ct_tensor *t, int axis, bool keepdims)
-{
+ct_tensor *ct_mean(const ct_tensor *t, int axis, bool keepdims) {
     return reduce(&mean_of, t, 1, &axis, keepdims);
 }
 
-ct_tensor *ct_max(const ct_tensor *t, int axis, bool keepdims)
-{
+ct_tensor *ct_max(const ct_tensor *t, int axis, bool keepdims) {
     return reduce(&max_of, t, 1, &axis, keepdims);
 }
 
-ct_tensor *ct_min(const ct_tensor *t, int axis, bool keepdims)
-{
+ct_tensor *ct_min(const ct_tensor *t, int axis, bool keepdims) {
     return reduce(&min_of, t, 1, &axis, keepdims);
 }
 
 // The same under the names that the errors of these functions bear.
 static ct_tensor *reduce_axes(const char *who, const struct reduction *r, const ct_tensor *t, int n,
-                              const int *axes, bool keepdims)
-{
+                              const int *axes, bool keepdims) {
     struct reduction named = *r;
     named.who = who;
     return reduce(&named, t, n, axes, keepdims);
 }
 
-ct_tensor *ct_sum_axes(const ct_tensor *t, int n, const int *axes, bool keepdims)
-{
+ct_tensor *ct_sum_axes(const ct_tensor *t, int n, const int *axes, bool keepdims) {
     return reduce_axes(__func__, &sum_of, t, n, axes, keepdims);
 }
 
-ct_tensor *ct_mean_axes(const ct_tensor *t, int n, const int *axes, bool keepdims)
-{
+ct_tensor *ct_mean_axes(const ct_tensor *t, int n, const int *axes, bool keepdims) {
     return reduce_axes(__func__, &mean_of, t, n, axes, keepdims);
 }
 
-ct_tensor *ct_max_axes(const ct_tensor *t, int n, const int *axes, bool keepdims)
-{
+ct_tensor *ct_max_axes(const ct_tensor *t, int n, const int *axes, bool keepdims) {
     return reduce_axes(__func__, &max_of, t, n, axes, keepdims);
 }
 
-ct_tensor *ct_min_axes(const ct_tensor *t, int n, const int *axes, bool keepdims)
-{
+ct_tensor *ct_min_axes(const ct_tensor *t, int n, const int *axes, bool keepdims) {
     return reduce_axes(__func__, &min_of, t, n, axes, keepdims);
 }

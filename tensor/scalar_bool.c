@@ -4,19 +4,16 @@
 
 // One byte. We write 0 and 1; in memory that came from outside, all that is not 0 is true.
 
-static bool truth(const void *item)
-{
+static bool truth(const void *item) {
     return *(const unsigned char *)item != 0;
 }
 
-static double bool_to_double(const ct_scalar *self, const void *item)
-{
+static double bool_to_double(const ct_scalar *self, const void *item) {
     (void)self;
     return truth(item);
 }
 
-static bool bool_from_double(const ct_scalar *self, void *item, double value)
-{
+static bool bool_from_double(const ct_scalar *self, void *item, double value) {
     (void)self;
     if (value != 0 && value != 1)
         return false;
@@ -24,14 +21,12 @@ static bool bool_from_double(const ct_scalar *self, void *item, double value)
     return true;
 }
 
-static int bool_format(const ct_scalar *self, const void *item, char *text, size_t size)
-{
+static int bool_format(const ct_scalar *self, const void *item, char *text, size_t size) {
     (void)self;
     return snprintf(text, size, "%d", truth(item));
 }
 
-static bool bool_equal(const ct_scalar *self, const void *a, const void *b)
-{
+static bool bool_equal(const ct_scalar *self, const void *a, const void *b) {
     (void)self;
     return truth(a) == truth(b);
 }

@@ -10,8 +10,7 @@
 #include <string.h>
 
 // Rounding to a float is meant; becoming infinite is not.
-static bool fits_float(double value)
-{
+static bool fits_float(double value) {
     return isinf(value) || !isinf((float)value);
 }
 

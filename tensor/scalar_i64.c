@@ -4,16 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static double i64_to_double(const ct_scalar *self, const void *item)
-{
+static double i64_to_double(const ct_scalar *self, const void *item) {
     (void)self;
     int64_t x;
     memcpy(&x, item, sizeof x);
     return (double)x;
 }
 
-static bool i64_from_double(const ct_scalar *self, void *item, double value)
-{
+static bool i64_from_double(const ct_scalar *self, void *item, double value) {
     (void)self;
     if (!(value >= -0x1p63 && value < 0x1p63)) // NaN fails as well
         return false;
@@ -24,16 +22,14 @@ static bool i64_from_double(const ct_scalar *self, void *item, double value)
     return true;
 }
 
-static int i64_format(const ct_scalar *self, const void *item, char *text, size_t size)
-{
+static int i64_format(const ct_scalar *self, const void *item, char *text, size_t size) {
     (void)self;
     int64_t x;
     memcpy(&x, item, sizeof x);
     return snprintf(text, size, "%" PRId64, x);
 }
 
-static bool i64_equal(const ct_scalar *self, const void *a, const void *b)
-{
+static bool i64_equal(const ct_scalar *self, const void *a, const void *b) {
     (void)self;
     return memcmp(a, b, sizeof(int64_t)) == 0;
 }

@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-void ct__point(char *text)
-{
+void ct__point(char *text) {
     // All else that "%g" writes is here; letters but for the exponent occur in "inf" alone.
     size_t digits = strspn(text, "+-0123456789einf");
     char *point = text + digits;

@@ -6,8 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-bool ct__count_items(size_t item_size, int rank, const int64_t *shape, size_t *count)
-{
+bool ct__count_items(size_t item_size, int rank, const int64_t *shape, size_t *count) {
     size_t n = 1;
     for (int i = 0; i < rank; i++)
         if (shape[i] == 0)
@@ -24,33 +23,28 @@ bool ct__count_items(size_t item_size, int rank, const int64_t *shape, size_t *c
     return true;
 }
 
-static bool rank_is_valid(int rank)
-{
+static bool rank_is_valid(int rank) {
     return rank >= 0 && rank <= CT_MAX_RANK;
 }
 
 // The first axis whose extent is below `least`, or -1.
-static int axis_below(int64_t least, int rank, const int64_t *shape)
-{
+static int axis_below(int64_t least, int rank, const int64_t *shape) {
     for (int i = 0; i < rank; i++)
         if (shape[i] < least)
             return i;
     return -1;
 }
 
-static ct_status fail_rank(const char *who, int rank)
-{
+static ct_status fail_rank(const char *who, int rank) {
     return ct__fail(CT_ESHAPE, who, "the rank %d is not in the range 0 to %d", rank, CT_MAX_RANK);
 }
 
-static ct_status fail_negative(const char *who, int axis, int64_t extent)
-{
+static ct_status fail_negative(const char *who, int axis, int64_t extent) {
     return ct__fail(CT_ESHAPE, who, "the extent %" PRId64 " of axis %d is negative", extent, axis);
 }
 
 ct_status ct__check_shape(const char *who, const ct_scalar *scalar, int rank, const int64_t *shape,
-                          size_t *count)
-{
+                          size_t *count) {
     if (!scalar)
         return ct__fail_null_operand(who);
     if (!rank_is_valid(rank))
@@ -70,8 +64,7 @@ ct_status ct__check_shape(const char *who, const ct_scalar *scalar, int rank, co
     return CT_OK;
 }
 
-void ct__dense_strides(int rank, const int64_t *shape, int64_t *strides)
-{
+void ct__dense_strides(int rank, const int64_t *shape, int64_t *strides) {
     int64_t stride = 1;
     for (int i = rank - 1; i >= 0; i--) {
         strides[i] = stride;
@@ -81,19 +74,16 @@ void ct__dense_strides(int rank, const int64_t *shape, int64_t *strides)
     }
 }
 
-bool ct__same_shape(const ct_tensor *a, const ct_tensor *b)
-{
+bool ct__same_shape(const ct_tensor *a, const ct_tensor *b) {
     return a->rank == b->rank &&
            memcmp(a->shape, b->shape, sizeof *a->shape * (size_t)a->rank) == 0;
 }
 
-bool ct_same_shape(const ct_tensor *a, const ct_tensor *b)
-{
+bool ct_same_shape(const ct_tensor *a, const ct_tensor *b) {
     return a && b && ct__same_shape(a, b);
 }
 
-void ct__format_index(char *text, size_t size, const ct_tensor *t, size_t item)
-{
+void ct__format_index(char *text, size_t size, const ct_tensor *t, size_t item) {
     int64_t index[CT_MAX_RANK];
     for (int i = t->rank - 1; i >= 0; i--) {
         index[i] = (int64_t)(item % (size_t)t->shape[i]);
@@ -104,8 +94,7 @@ void ct__format_index(char *text, size_t size, const ct_tensor *t, size_t item)
 
 // --- axes
 
-ct_status ct__check_axis(const char *who, int rank, int axis, int *result)
-{
+ct_status ct__check_axis(const char *who, int rank, int axis, int *result) {
     if (axis >= -rank && axis < rank) {
         *result = axis < 0 ? axis + rank : axis;
         return CT_OK;
@@ -115,8 +104,7 @@ ct_status ct__check_axis(const char *who, int rank, int axis, int *result)
                            axis, rank);
 }
 
-ct_status ct__check_axes(const char *who, int rank, int n, const int *axes, unsigned *mask)
-{
+ct_status ct__check_axes(const char *who, int rank, int n, const int *axes, unsigned *mask) {
     if (n < 0 || (n > 0 && !axes))
         return !who ? CT_EINVAL
                     : ct__fail(CT_EINVAL, who,
@@ -140,8 +128,7 @@ ct_status ct__check_axes(const char *who, int rank, int n, const int *axes, unsi
     return CT_OK;
 }
 
-bool ct_can_reduce(const ct_tensor *t, int n, const int *axes)
-{
+bool ct_can_reduce(const ct_tensor *t, int n, const int *axes) {
     unsigned mask;
     if (!t || ct__check_axes(NULL, t->rank, n, axes, &mask))
         return false;
@@ -153,22 +140,19 @@ bool ct_can_reduce(const ct_tensor *t, int n, const int *axes)
 
 // --- broadcasting
 
-int64_t ct__extent_at(int result_rank, int axis, int rank, const int64_t *shape)
-{
+int64_t ct__extent_at(int result_rank, int axis, int rank, const int64_t *shape) {
     int own = axis - (result_rank - rank);
     return own < 0 ? 1 : shape[own];
 }
 
 int64_t ct__stride_at(int result_rank, int axis, int rank, const int64_t *shape,
-                      const int64_t *strides)
-{
+                      const int64_t *strides) {
     int own = axis - (result_rank - rank);
     return own < 0 || shape[own] == 1 ? 0 : strides[own];
 }
 
 int ct__broadcast_fault(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int *rank,
-                        int64_t shape[CT_MAX_RANK])
-{
+                        int64_t shape[CT_MAX_RANK]) {
     int64_t result[CT_MAX_RANK];
     int n = rank_a > rank_b ? rank_a : rank_b;
     for (int i = n - 1; i >= 0; i--) {
@@ -183,8 +167,7 @@ int ct__broadcast_fault(int rank_a, const int64_t *a, int rank_b, const int64_t 
 }
 
 ct_status ct__broadcast(const char *who, int rank_a, const int64_t *a, int rank_b, const int64_t *b,
-                        int *rank, int64_t shape[CT_MAX_RANK])
-{
+                        int *rank, int64_t shape[CT_MAX_RANK]) {
     int axis = ct__broadcast_fault(rank_a, a, rank_b, b, rank, shape);
     if (axis < 0)
         return CT_OK;
@@ -199,13 +182,12 @@ ct_status ct__broadcast(const char *who, int rank_a, const int64_t *a, int rank_
                     ct__extent_at(n, axis, rank_b, b), axis);
 }
 
-static bool is_shape(int rank, const int64_t *shape)
-{
+static bool is_shape(int rank, const int64_t *shape) {
     return rank_is_valid(rank) && (rank == 0 || shape) && axis_below(0, rank, shape) < 0;
 }
 
-int ct_broadcast_shape(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int64_t shape[8])
-{
+int ct_broadcast_shape(int rank_a, const int64_t *a, int rank_b, const int64_t *b,
+                       int64_t shape[8]) {
     int rank = -1;
     if (!shape || !is_shape(rank_a, a) || !is_shape(rank_b, b) ||
         ct__broadcast_fault(rank_a, a, rank_b, b, &rank, shape) >= 0)
@@ -213,8 +195,7 @@ int ct_broadcast_shape(int rank_a, const int64_t *a, int rank_b, const int64_t *
     return rank;
 }
 
-bool ct_can_broadcast(int rank_a, const int64_t *a, int rank_b, const int64_t *b)
-{
+bool ct_can_broadcast(int rank_a, const int64_t *a, int rank_b, const int64_t *b) {
     int64_t shape[CT_MAX_RANK];
     return ct_broadcast_shape(rank_a, a, rank_b, b, shape) >= 0;
 }
@@ -234,8 +215,7 @@ enum fault {
 };
 
 // The product of the extents that are given, and where the open one (-1) is.
-static enum fault scan_shape(int rank, const int64_t *shape, int *open, size_t *known)
-{
+static enum fault scan_shape(int rank, const int64_t *shape, int *open, size_t *known) {
     if (!rank_is_valid(rank))
         return BAD_RANK;
     if (rank > 0 && !shape)
@@ -257,8 +237,7 @@ static enum fault scan_shape(int rank, const int64_t *shape, int *open, size_t *
 }
 
 static enum fault resolve(size_t count, int rank, const int64_t *shape, int64_t *resolved,
-                          size_t *known)
-{
+                          size_t *known) {
     int open;
     enum fault fault = scan_shape(rank, shape, &open, known);
     if (fault == OVERFLOWS && open >= 0 && count == 0)
@@ -279,8 +258,7 @@ static enum fault resolve(size_t count, int rank, const int64_t *shape, int64_t 
 }
 
 static ct_status explain_reshape(const char *who, const ct_tensor *t, int rank,
-                                 const int64_t *shape, enum fault fault, size_t known)
-{
+                                 const int64_t *shape, enum fault fault, size_t known) {
     if (fault == BAD_RANK)
         return fail_rank(who, rank);
     if (fault == NULL_SHAPE)
@@ -313,8 +291,7 @@ static ct_status explain_reshape(const char *who, const ct_tensor *t, int rank,
 }
 
 ct_status ct__resolve_shape(const char *who, const ct_tensor *t, int rank, const int64_t *shape,
-                            int64_t resolved[CT_MAX_RANK])
-{
+                            int64_t resolved[CT_MAX_RANK]) {
     size_t known = 0;
     enum fault fault = resolve(t->count, rank, shape, resolved, &known);
     if (fault == FITS)
@@ -322,8 +299,7 @@ ct_status ct__resolve_shape(const char *who, const ct_tensor *t, int rank, const
     return who ? explain_reshape(who, t, rank, shape, fault, known) : CT_ESHAPE;
 }
 
-bool ct_can_reshape(const ct_tensor *t, int rank, const int64_t *shape)
-{
+bool ct_can_reshape(const ct_tensor *t, int rank, const int64_t *shape) {
     int64_t resolved[CT_MAX_RANK];
     return t && !ct__resolve_shape(NULL, t, rank, shape, resolved);
 }

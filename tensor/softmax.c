@@ -76,8 +76,10 @@ static bool check(const char *who, enum ct_op op, const ct_tensor *t, int *axis,
         ct__fail_null_operand(who);
         return false;
     }
-    if (*axis == CT_ALL && t->rank == 1) *axis = 0;
-    if (ct__check_axis(who, t->rank, *axis, axis) != CT_OK) return false;
+    if (*axis == CT_ALL && t->rank == 1)
+        *axis = 0;
+    if (ct__check_axis(who, t->rank, *axis, axis) != CT_OK)
+        return false;
     if (!t->scalar->loop || !t->scalar->loop(t->scalar, CT_OP_exp)) {
         ct__fail(CT_EDTYPE, who, "%s has no %s", t->scalar->name, ct_op_name(op));
         return false;
@@ -94,7 +96,8 @@ static ct_tensor *empty_rows(const ct_tensor *t, int axis) {
 
 ct_tensor *ct_logsumexp(const ct_tensor *t, int axis, bool keepdims) {
     bool empty;
-    if (!check("ct_logsumexp", CT_OP_logsumexp, t, &axis, &empty)) return NULL;
+    if (!check("ct_logsumexp", CT_OP_logsumexp, t, &axis, &empty))
+        return NULL;
     ct_tensor *out;
     if (empty)
         out = empty_rows(t, axis);
@@ -108,8 +111,10 @@ ct_tensor *ct_logsumexp(const ct_tensor *t, int axis, bool keepdims) {
 
 ct_tensor *ct_softmax(const ct_tensor *t, int axis) {
     bool empty;
-    if (!check("ct_softmax", CT_OP_softmax, t, &axis, &empty)) return NULL;
-    if (empty) return ct_copy(t);
+    if (!check("ct_softmax", CT_OP_softmax, t, &axis, &empty))
+        return NULL;
+    if (empty)
+        return ct_copy(t);
     ct_tensor *m = ct_max(t, axis, true); /* -infinity stays: such a row is NaN */
     ct_tensor *e = eat1(CT_OP_exp, row_gap(t, m));
     ct_tensor *s = e ? ct_sum(e, axis, true) : NULL;
@@ -119,8 +124,10 @@ ct_tensor *ct_softmax(const ct_tensor *t, int axis) {
 
 ct_tensor *ct_log_softmax(const ct_tensor *t, int axis) {
     bool empty;
-    if (!check("ct_log_softmax", CT_OP_log_softmax, t, &axis, &empty)) return NULL;
-    if (empty) return ct_copy(t);
+    if (!check("ct_log_softmax", CT_OP_log_softmax, t, &axis, &empty))
+        return NULL;
+    if (empty)
+        return ct_copy(t);
     ct_tensor *m = row_max(t, axis), *gap = row_gap(t, m);
     ct_free(m);
     ct_tensor *log_sum = log_sum_exp(gap, axis);

@@ -15,8 +15,7 @@ enum { HEADER_BYTES = CT__ALIGNMENT };
 
 static_assert(sizeof(struct ct__storage) <= HEADER_BYTES, "the items follow the header, aligned");
 
-static struct ct__storage *new_storage(size_t bytes)
-{
+static struct ct__storage *new_storage(size_t bytes) {
     size_t total;
     if (!ct__add_size(bytes, HEADER_BYTES, &total))
         return NULL;
@@ -28,13 +27,11 @@ static struct ct__storage *new_storage(size_t bytes)
     return s;
 }
 
-static void take_share(struct ct__storage *s)
-{
+static void take_share(struct ct__storage *s) {
     atomic_fetch_add_explicit(&s->shares, 1, memory_order_relaxed);
 }
 
-static void drop_share(struct ct__storage *s)
-{
+static void drop_share(struct ct__storage *s) {
     // Release: our reads of the items come before their reuse; acquire: so do those of all others.
     if (atomic_fetch_sub_explicit(&s->shares, 1, memory_order_acq_rel) != 1)
         return;
@@ -46,16 +43,14 @@ static void drop_share(struct ct__storage *s)
 // --- descriptors
 
 static ct_status fail_memory(const char *who, const ct_scalar *scalar, int rank,
-                             const int64_t *shape)
-{
+                             const int64_t *shape) {
     char text[CT__SHAPE_TEXT_BYTES];
     ct__format_shape(text, sizeof text, rank, shape);
     return ct__fail(CT_ENOMEM, who, "there is no memory for a tensor of shape %s of %s", text,
                     scalar->name);
 }
 
-static void set_dense(ct_tensor *t, struct ct__storage *s)
-{
+static void set_dense(ct_tensor *t, struct ct__storage *s) {
     t->storage = s;
     t->offset = 0;
     ct__dense_strides(t->rank, t->shape, t->strides);
@@ -63,8 +58,7 @@ static void set_dense(ct_tensor *t, struct ct__storage *s)
 
 // A descriptor without storage.
 static ct_tensor *new_descriptor(const ct_scalar *scalar, int rank, const int64_t *shape,
-                                 size_t count)
-{
+                                 size_t count) {
     ct_tensor *t = ct__alloc(sizeof *t);
     if (!t)
         return NULL;
@@ -74,14 +68,12 @@ static ct_tensor *new_descriptor(const ct_scalar *scalar, int rank, const int64_
     return t;
 }
 
-ct_tensor *ct__null(const char *who)
-{
+ct_tensor *ct__null(const char *who) {
     ct__fail_null_operand(who);
     return NULL;
 }
 
-ct_tensor *ct__empty(const char *who, const ct_scalar *scalar, int rank, const int64_t *shape)
-{
+ct_tensor *ct__empty(const char *who, const ct_scalar *scalar, int rank, const int64_t *shape) {
     size_t count;
     if (ct__check_shape(who, scalar, rank, shape, &count))
         return NULL;
@@ -96,8 +88,7 @@ ct_tensor *ct__empty(const char *who, const ct_scalar *scalar, int rank, const i
     return t;
 }
 
-ct_tensor *ct__share(const char *who, const ct_tensor *t)
-{
+ct_tensor *ct__share(const char *who, const ct_tensor *t) {
     ct_tensor *copy = ct__alloc(sizeof *copy);
     if (!copy)
         return ct__fail_null(CT_ENOMEM, who, "there is no memory for another descriptor");
@@ -106,15 +97,13 @@ ct_tensor *ct__share(const char *who, const ct_tensor *t)
     return copy;
 }
 
-ct_tensor *ct_copy(const ct_tensor *t)
-{
+ct_tensor *ct_copy(const ct_tensor *t) {
     if (!t)
         return ct__null(__func__);
     return ct__share(__func__, t);
 }
 
-void ct_free(ct_tensor *t)
-{
+void ct_free(ct_tensor *t) {
     if (!t)
         return;
     drop_share(t->storage);
@@ -123,16 +112,14 @@ void ct_free(ct_tensor *t)
 
 // --- making
 
-ct_status ct__fail_value(const char *who, const ct_tensor *t, double value)
-{
+ct_status ct__fail_value(const char *who, const ct_tensor *t, double value) {
     char text[40];
     ct_scalar_f64.format(&ct_scalar_f64, &value, text, sizeof text);
     return ct__fail(CT_EDOMAIN, who, "the value %s does not fit %s", text, t->scalar->name);
 }
 
 // Sets the dense items at `first`; nothing is touched where the value does not fit.
-static bool fill(const ct_scalar *scalar, char *first, size_t count, double value)
-{
+static bool fill(const ct_scalar *scalar, char *first, size_t count, double value) {
     if (count == 0)
         return true;
     if (!scalar->from_double(scalar, first, value))
@@ -143,16 +130,14 @@ static bool fill(const ct_scalar *scalar, char *first, size_t count, double valu
     return true;
 }
 
-ct_status ct__fill_new(const char *who, ct_tensor *t, double value)
-{
+ct_status ct__fill_new(const char *who, ct_tensor *t, double value) {
     if (!fill(t->scalar, ct__first(t), t->count, value))
         return ct__fail_value(who, t, value);
     return CT_OK;
 }
 
 static ct_tensor *filled(const char *who, const ct_scalar *scalar, int rank, const int64_t *shape,
-                         double value)
-{
+                         double value) {
     ct_tensor *t = ct__empty(who, scalar, rank, shape);
     if (t && ct__fill_new(who, t, value)) {
         ct_free(t);
@@ -161,30 +146,25 @@ static ct_tensor *filled(const char *who, const ct_scalar *scalar, int rank, con
     return t;
 }
 
-ct_tensor *ct_zeros(const ct_scalar *scalar, int rank, const int64_t *shape)
-{
+ct_tensor *ct_zeros(const ct_scalar *scalar, int rank, const int64_t *shape) {
     return filled(__func__, scalar, rank, shape, 0);
 }
 
-ct_tensor *ct_ones(const ct_scalar *scalar, int rank, const int64_t *shape)
-{
+ct_tensor *ct_ones(const ct_scalar *scalar, int rank, const int64_t *shape) {
     return filled(__func__, scalar, rank, shape, 1);
 }
 
-ct_tensor *ct_full(const ct_scalar *scalar, int rank, const int64_t *shape, double value)
-{
+ct_tensor *ct_full(const ct_scalar *scalar, int rank, const int64_t *shape, double value) {
     return filled(__func__, scalar, rank, shape, value);
 }
 
-ct_tensor *ct_from_double(const ct_scalar *scalar, double value)
-{
+ct_tensor *ct_from_double(const ct_scalar *scalar, double value) {
     return filled(__func__, scalar, 0, NULL, value);
 }
 
 // A tensor for `given` items from an array, which may be NULL where there are none.
 static ct_tensor *empty_for(const char *who, const ct_scalar *scalar, int rank,
-                            const int64_t *shape, size_t given, const void *items)
-{
+                            const int64_t *shape, size_t given, const void *items) {
     size_t count;
     if (ct__check_shape(who, scalar, rank, shape, &count))
         return NULL;
@@ -200,8 +180,7 @@ static ct_tensor *empty_for(const char *who, const ct_scalar *scalar, int rank,
     return ct__empty(who, scalar, rank, shape);
 }
 
-static ct_status fail_value_at(const char *who, const ct_tensor *t, size_t item, double value)
-{
+static ct_status fail_value_at(const char *who, const ct_tensor *t, size_t item, double value) {
     char text[40], index[CT__SHAPE_TEXT_BYTES];
     ct_scalar_f64.format(&ct_scalar_f64, &value, text, sizeof text);
     ct__format_index(index, sizeof index, t, item);
@@ -210,8 +189,7 @@ static ct_status fail_value_at(const char *who, const ct_tensor *t, size_t item,
 }
 
 ct_tensor *ct_from_doubles(const ct_scalar *scalar, int rank, const int64_t *shape, size_t count,
-                           const double *values)
-{
+                           const double *values) {
     ct_tensor *t = empty_for(__func__, scalar, rank, shape, count, values);
     char *item = t ? ct__first(t) : NULL;
     if (t && scalar == CT_F64 && count > 0) {
@@ -228,8 +206,7 @@ ct_tensor *ct_from_doubles(const ct_scalar *scalar, int rank, const int64_t *sha
 }
 
 ct_tensor *ct_from_items(const ct_scalar *scalar, int rank, const int64_t *shape, size_t count,
-                         const void *items)
-{
+                         const void *items) {
     ct_tensor *t = empty_for(__func__, scalar, rank, shape, count, items);
     if (t && count > 0)
         memcpy(ct__first(t), items, count * scalar->size);
@@ -239,8 +216,7 @@ ct_tensor *ct_from_items(const ct_scalar *scalar, int rank, const int64_t *shape
 // --- foreign memory
 
 // The lowest and the highest item that a descriptor with items reaches; false on overflow.
-static bool find_reach(const ct_tensor *t, int64_t *low, int64_t *high)
-{
+static bool find_reach(const ct_tensor *t, int64_t *low, int64_t *high) {
     *low = *high = t->offset;
     for (int i = 0; i < t->rank; i++) {
         int64_t way;
@@ -251,15 +227,13 @@ static bool find_reach(const ct_tensor *t, int64_t *low, int64_t *high)
     return true;
 }
 
-static bool lies_within(const ct_tensor *t, size_t items)
-{
+static bool lies_within(const ct_tensor *t, size_t items) {
     int64_t low, high;
     return t->count == 0 || (find_reach(t, &low, &high) && low >= 0 && (uint64_t)high < items);
 }
 
 static ct_status check_buffer(const char *who, const ct_scalar *scalar, const void *buffer,
-                              size_t count)
-{
+                              size_t count) {
     size_t bytes;
     if (!ct__mul_size(count, scalar->size, &bytes) || bytes > PTRDIFF_MAX)
         return ct__fail(CT_EOVERFLOW, who,
@@ -275,8 +249,7 @@ static ct_status check_buffer(const char *who, const ct_scalar *scalar, const vo
 
 // Takes strides and offset over. Where no step is ever made, the given numbers mean nothing and
 // are replaced, so that later arithmetic on them cannot overflow.
-static void set_layout(ct_tensor *t, const int64_t *strides, int64_t offset)
-{
+static void set_layout(ct_tensor *t, const int64_t *strides, int64_t offset) {
     ct__dense_strides(t->rank, t->shape, t->strides);
     if (t->count == 0)
         return;
@@ -286,8 +259,7 @@ static void set_layout(ct_tensor *t, const int64_t *strides, int64_t offset)
             t->strides[i] = strides[i];
 }
 
-static ct_status check_reach(const char *who, const ct_tensor *t, size_t items)
-{
+static ct_status check_reach(const char *who, const ct_tensor *t, size_t items) {
     if (lies_within(t, items))
         return CT_OK;
     char shape[CT__SHAPE_TEXT_BYTES], strides[CT__SHAPE_TEXT_BYTES];
@@ -301,8 +273,7 @@ static ct_status check_reach(const char *who, const ct_tensor *t, size_t items)
 
 ct_tensor *ct_tensor_over(const ct_scalar *scalar, int rank, const int64_t *shape,
                           const int64_t *strides, int64_t offset, const void *buffer, size_t count,
-                          void (*release)(void *context), void *context)
-{
+                          void (*release)(void *context), void *context) {
     ct_tensor t = {.scalar = scalar, .rank = rank};
     if (ct__check_shape(__func__, scalar, rank, shape, &t.count) ||
         check_buffer(__func__, scalar, buffer, count))
@@ -334,36 +305,31 @@ ct_tensor *ct_tensor_over(const ct_scalar *scalar, int rank, const int64_t *shap
 
 // --- looking
 
-const ct_scalar *ct_dtype(const ct_tensor *t)
-{
+const ct_scalar *ct_dtype(const ct_tensor *t) {
     if (!t)
         ct__fail_null_operand(__func__);
     return t ? t->scalar : NULL;
 }
 
-int ct_rank(const ct_tensor *t)
-{
+int ct_rank(const ct_tensor *t) {
     if (!t)
         ct__fail_null_operand(__func__);
     return t ? t->rank : -1;
 }
 
-const int64_t *ct_shape(const ct_tensor *t)
-{
+const int64_t *ct_shape(const ct_tensor *t) {
     if (!t)
         ct__fail_null_operand(__func__);
     return t ? t->shape : NULL;
 }
 
-const int64_t *ct_strides(const ct_tensor *t)
-{
+const int64_t *ct_strides(const ct_tensor *t) {
     if (!t)
         ct__fail_null_operand(__func__);
     return t ? t->strides : NULL;
 }
 
-int64_t ct_extent(const ct_tensor *t, int axis)
-{
+int64_t ct_extent(const ct_tensor *t, int axis) {
     if (!t)
         ct__fail_null_operand(__func__);
     if (!t || ct__check_axis(__func__, t->rank, axis, &axis))
@@ -371,15 +337,13 @@ int64_t ct_extent(const ct_tensor *t, int axis)
     return t->shape[axis];
 }
 
-size_t ct_count(const ct_tensor *t)
-{
+size_t ct_count(const ct_tensor *t) {
     if (!t)
         ct__fail_null_operand(__func__);
     return t ? t->count : 0;
 }
 
-bool ct_is_dense(const ct_tensor *t)
-{
+bool ct_is_dense(const ct_tensor *t) {
     if (!t) {
         ct__fail_null_operand(__func__);
         return false;
@@ -393,21 +357,18 @@ bool ct_is_dense(const ct_tensor *t)
     return true;
 }
 
-const void *ct_data(const ct_tensor *t)
-{
+const void *ct_data(const ct_tensor *t) {
     if (!t)
         ct__fail_null_operand(__func__);
     return t ? ct__first(t) : NULL;
 }
 
-bool ct_shares_storage(const ct_tensor *a, const ct_tensor *b)
-{
+bool ct_shares_storage(const ct_tensor *a, const ct_tensor *b) {
     return a && b && a->storage == b->storage;
 }
 
 // The first invariant that does not hold, in words, or NULL.
-static const char *find_fault(const ct_tensor *t)
-{
+static const char *find_fault(const ct_tensor *t) {
     size_t count;
     if (!t->scalar || t->scalar->size == 0)
         return "it has no scalar type";
@@ -429,8 +390,7 @@ static const char *find_fault(const ct_tensor *t)
     return NULL;
 }
 
-ct_status ct_check_tensor(const ct_tensor *t)
-{
+ct_status ct_check_tensor(const ct_tensor *t) {
     if (!t)
         return ct__fail_null_operand(__func__);
     const char *fault = find_fault(t);
@@ -441,8 +401,7 @@ ct_status ct_check_tensor(const ct_tensor *t)
 
 // --- one item
 
-static ct_status fail_index(const char *who, const ct_tensor *t, int rank, const int64_t *index)
-{
+static ct_status fail_index(const char *who, const ct_tensor *t, int rank, const int64_t *index) {
     char text[CT__SHAPE_TEXT_BYTES], shape[CT__SHAPE_TEXT_BYTES];
     ct__format_shape(text, sizeof text, rank, index);
     if (rank != t->rank)
@@ -454,8 +413,7 @@ static ct_status fail_index(const char *who, const ct_tensor *t, int rank, const
 
 // Row-major indices, each from the end where negative, along any strides.
 static ct_status locate(const char *who, const ct_tensor *t, const int64_t *strides, int rank,
-                        const int64_t *index, int64_t *distance)
-{
+                        const int64_t *index, int64_t *distance) {
     if (rank > 0 && !index)
         return ct__fail(CT_EINVAL, who, "the index is NULL and the rank is %d", rank);
     if (rank != t->rank)
@@ -470,15 +428,13 @@ static ct_status locate(const char *who, const ct_tensor *t, const int64_t *stri
     return CT_OK;
 }
 
-static ct_status read_item(const ct_tensor *t, int64_t distance, double *value)
-{
+static ct_status read_item(const ct_tensor *t, int64_t distance, double *value) {
     const ct_scalar *scalar = t->scalar;
     *value = scalar->to_double(scalar, ct__first(t) + distance * (ptrdiff_t)scalar->size);
     return CT_OK;
 }
 
-ct_status ct_get(const ct_tensor *t, int rank, const int64_t *index, double *value)
-{
+ct_status ct_get(const ct_tensor *t, int rank, const int64_t *index, double *value) {
     if (!t)
         return ct__fail_null_operand(__func__);
     if (!value)
@@ -488,8 +444,7 @@ ct_status ct_get(const ct_tensor *t, int rank, const int64_t *index, double *val
     return status ? status : read_item(t, distance, value);
 }
 
-double ct_item(const ct_tensor *t)
-{
+double ct_item(const ct_tensor *t) {
     double value = (double)NAN;
     if (!t) {
         ct__fail_null_operand(__func__);
@@ -506,16 +461,14 @@ double ct_item(const ct_tensor *t)
 
 // --- writing
 
-bool ct__is_writable(const ct_tensor *t)
-{
+bool ct__is_writable(const ct_tensor *t) {
     const struct ct__storage *s = t->storage;
     return !s->foreign && atomic_load_explicit(&s->shares, memory_order_acquire) == 1 &&
            ct_is_dense(t);
 }
 
 // Own storage with room for t's items and, where `keep`, their values. Nothing is touched yet.
-static struct ct__storage *detached(const char *who, const ct_tensor *t, bool keep)
-{
+static struct ct__storage *detached(const char *who, const ct_tensor *t, bool keep) {
     struct ct__storage *s = new_storage(t->count * t->scalar->size);
     if (!s) {
         fail_memory(who, t->scalar, t->rank, t->shape);
@@ -526,8 +479,7 @@ static struct ct__storage *detached(const char *who, const ct_tensor *t, bool ke
     return s;
 }
 
-static void adopt(ct_tensor *t, struct ct__storage *s)
-{
+static void adopt(ct_tensor *t, struct ct__storage *s) {
     struct ct__storage *old = t->storage;
     set_dense(t, s);
     drop_share(old);
@@ -536,8 +488,7 @@ static void adopt(ct_tensor *t, struct ct__storage *s)
 // Ends a write into s: where it is not t's own, t takes it over, or it goes if the value did not
 // fit.
 static ct_status settle(const char *who, ct_tensor *t, struct ct__storage *s, double value,
-                        bool fits)
-{
+                        bool fits) {
     if (s != t->storage && fits)
         adopt(t, s);
     else if (s != t->storage)
@@ -545,8 +496,7 @@ static ct_status settle(const char *who, ct_tensor *t, struct ct__storage *s, do
     return fits ? CT_OK : ct__fail_value(who, t, value);
 }
 
-void *ct_data_for_write(ct_tensor *t)
-{
+void *ct_data_for_write(ct_tensor *t) {
     if (!t)
         return ct__null(__func__);
     if (!ct__is_writable(t)) {
@@ -558,8 +508,7 @@ void *ct_data_for_write(ct_tensor *t)
     return ct__first(t);
 }
 
-ct_status ct_set(ct_tensor *t, int rank, const int64_t *index, double value)
-{
+ct_status ct_set(ct_tensor *t, int rank, const int64_t *index, double value) {
     if (!t)
         return ct__fail_null_operand(__func__);
     int64_t dense[CT_MAX_RANK], distance;
@@ -577,8 +526,7 @@ ct_status ct_set(ct_tensor *t, int rank, const int64_t *index, double value)
     return settle(__func__, t, s, value, fits);
 }
 
-ct_status ct_fill(ct_tensor *t, double value)
-{
+ct_status ct_fill(ct_tensor *t, double value) {
     if (!t)
         return ct__fail_null_operand(__func__);
     bool in_place = ct__is_writable(t);

@@ -118,8 +118,7 @@ ct_status ct__fill_new(const char *who, ct_tensor *t, double value);
 /* CT_EDOMAIN: the value does not fit t's scalar type. */
 ct_status ct__fail_value(const char *who, const ct_tensor *t, double value);
 /* Address of index 0. */
-static inline char *ct__first(const ct_tensor *t)
-{
+static inline char *ct__first(const ct_tensor *t) {
     return t->storage->data + t->offset * (ptrdiff_t)t->scalar->size;
 }
 /* Whether a write may happen in place: dense, own storage, one share. */

@@ -27,16 +27,14 @@ static pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER; // also keeps forks 
 
 // ---- without hwloc; also what is used where hwloc knows nothing
 
-static int cores_by_affinity(void)
-{
+static int cores_by_affinity(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         return CPU_COUNT(&set);
     return (int)sysconf(_SC_NPROCESSORS_ONLN); // more CPUs than a cpu_set_t holds
 }
 
-static size_t cache_by_sysconf(int index)
-{
+static size_t cache_by_sysconf(int index) {
     static const int names[LEVELS] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
                                       _SC_LEVEL3_CACHE_SIZE};
     long bytes = sysconf(names[index]);
@@ -49,8 +47,7 @@ static size_t cache_by_sysconf(int index)
 static const hwloc_obj_type_t cache_types[LEVELS] = {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE,
                                                      HWLOC_OBJ_L3CACHE};
 
-static int bound_cores(hwloc_topology_t topology)
-{
+static int bound_cores(hwloc_topology_t topology) {
     int cores = 0;
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
     if (set && hwloc_get_cpubind(topology, set, HWLOC_CPUBIND_THREAD) == 0) {
@@ -61,8 +58,7 @@ static int bound_cores(hwloc_topology_t topology)
     return cores;
 }
 
-static size_t smallest_cache(hwloc_topology_t topology, hwloc_obj_type_t type)
-{
+static size_t smallest_cache(hwloc_topology_t topology, hwloc_obj_type_t type) {
     size_t bytes = 0;
     hwloc_obj_t cache = NULL;
     while ((cache = hwloc_get_next_obj_by_type(topology, type, cache))) {
@@ -74,8 +70,7 @@ static size_t smallest_cache(hwloc_topology_t topology, hwloc_obj_type_t type)
 }
 
 /// Only processing units and caches, and without binding this thread to each CPU in turn.
-static bool load(hwloc_topology_t topology)
-{
+static bool load(hwloc_topology_t topology) {
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     for (int i = 0; i < LEVELS; i++)
         hwloc_topology_set_type_filter(topology, cache_types[i], HWLOC_TYPE_FILTER_KEEP_ALL);
@@ -85,8 +80,7 @@ static bool load(hwloc_topology_t topology)
     return hwloc_topology_load(topology) == 0;
 }
 
-static void ask_hwloc(void)
-{
+static void ask_hwloc(void) {
     hwloc_topology_t topology;
     if (hwloc_topology_init(&topology) != 0)
         return;
@@ -99,8 +93,7 @@ static void ask_hwloc(void)
 }
 #endif
 
-static void look(void)
-{
+static void look(void) {
 #ifndef CT_NO_HWLOC
     ask_hwloc();
 #endif
@@ -113,23 +106,19 @@ static void look(void)
             machine.cache_bytes[i] = cache_by_sysconf(i);
 }
 
-static void lock_before_fork(void)
-{
+static void lock_before_fork(void) {
     pthread_mutex_lock(&reading);
 }
 
-static void unlock_after_fork(void)
-{
+static void unlock_after_fork(void) {
     pthread_mutex_unlock(&reading);
 }
 
-__attribute__((constructor)) static void watch_forks(void)
-{
+__attribute__((constructor)) static void watch_forks(void) {
     pthread_atfork(lock_before_fork, unlock_after_fork, unlock_after_fork);
 }
 
-static void look_once(void)
-{
+static void look_once(void) {
     if (atomic_load_explicit(&known, memory_order_acquire))
         return;
     pthread_mutex_lock(&reading);
@@ -139,14 +128,12 @@ static void look_once(void)
     pthread_mutex_unlock(&reading);
 }
 
-int ct__usable_cores(void)
-{
+int ct__usable_cores(void) {
     look_once();
     return machine.cores;
 }
 
-size_t ct__cache_bytes(int level)
-{
+size_t ct__cache_bytes(int level) {
     look_once();
     return level >= 1 && level <= LEVELS ? machine.cache_bytes[level - 1] : 0;
 }
@@ -154,8 +141,7 @@ size_t ct__cache_bytes(int level)
 // ---- cgroups
 
 /// Reads a small file as a string; false when it cannot be read.
-static bool slurp(const char *path, char *text, size_t size)
-{
+static bool slurp(const char *path, char *text, size_t size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
@@ -169,8 +155,7 @@ static bool slurp(const char *path, char *text, size_t size)
 }
 
 /// CPUs rounded up; 0 for no quota ("max", -1, nonsense).
-static int cpus_of(const char *quota, const char *period)
-{
+static int cpus_of(const char *quota, const char *period) {
     long long time = strtoll(quota, NULL, 10), each = strtoll(period, NULL, 10);
     if (time <= 0 || each <= 0)
         return 0;
@@ -179,8 +164,7 @@ static int cpus_of(const char *quota, const char *period)
 }
 
 /// Version 2: "cpu.max" holds quota and period.
-static int quota_v2(const char *folder)
-{
+static int quota_v2(const char *folder) {
     char path[PATH_MAX], text[64];
     if (snprintf(path, sizeof path, "%s/cpu.max", folder) >= (int)sizeof path ||
         !slurp(path, text, sizeof text))
@@ -190,8 +174,7 @@ static int quota_v2(const char *folder)
 }
 
 /// Version 1: quota and period are files.
-static int quota_v1(const char *folder)
-{
+static int quota_v1(const char *folder) {
     char path[PATH_MAX], quota[32], period[32];
     if (snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder) >= (int)sizeof path ||
         !slurp(path, quota, sizeof quota))
@@ -202,15 +185,13 @@ static int quota_v1(const char *folder)
     return cpus_of(quota, period);
 }
 
-static int tighter(int a, int b)
-{
+static int tighter(int a, int b) {
     return !a || (b && b < a) ? b : a;
 }
 
 /// The tightest quota of a group and its parents. Inside a container the group's own folder may not be visible; the
 /// mount's root then stands for it.
-static int tightest(const char *mount, const char *group, int (*quota)(const char *folder))
-{
+static int tightest(const char *mount, const char *group, int (*quota)(const char *folder)) {
     char folder[PATH_MAX];
     size_t root = strlen(mount);
     if (snprintf(folder, sizeof folder, "%s%s", mount, group) >= (int)sizeof folder)
@@ -226,8 +207,7 @@ static int tightest(const char *mount, const char *group, int (*quota)(const cha
 }
 
 /// Whether "cpu" is in a list such as "cpu,cpuacct".
-static bool lists_cpu(const char *list)
-{
+static bool lists_cpu(const char *list) {
     for (; *list; list += strcspn(list, ","), list += *list == ',')
         if (strcspn(list, ",") == 3 && strncmp(list, "cpu", 3) == 0)
             return true;
@@ -235,8 +215,7 @@ static bool lists_cpu(const char *list)
 }
 
 /// The quota that one line of /proc/self/cgroup, "number:controllers:group", leads to.
-static int quota_of_line(const char *root, char *line)
-{
+static int quota_of_line(const char *root, char *line) {
     char mount[PATH_MAX];
     char *controllers = strchr(line, ':');
     char *group = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -253,8 +232,7 @@ static int quota_of_line(const char *root, char *line)
     return tightest(mount, group, v2 ? quota_v2 : quota_v1);
 }
 
-int ct__cpu_quota(const char *root)
-{
+int ct__cpu_quota(const char *root) {
     char path[PATH_MAX], text[8192], *rest = NULL;
     if (snprintf(path, sizeof path, "%s/proc/self/cgroup", root) >= (int)sizeof path ||
         !slurp(path, text, sizeof text))

@@ -9,8 +9,7 @@
 // A view is a copy of the descriptor with other numbers in it. One that has no items gets the
 // numbers of a dense tensor, so that no arithmetic is ever done on strides without meaning.
 
-static ct_tensor *finished(ct_tensor *view)
-{
+static ct_tensor *finished(ct_tensor *view) {
     // The items are countable: they are as many as before, fewer, or checked by ct_broadcast_to().
     ct__count_items(view->scalar->size, view->rank, view->shape, &view->count);
     if (view->count == 0) {
@@ -24,15 +23,13 @@ static ct_tensor *finished(ct_tensor *view)
 }
 
 // A share to be changed, with one axis looked up; NULL with an error set.
-static ct_tensor *begin_on_axis(const char *who, const ct_tensor *t, int axis, int *found)
-{
+static ct_tensor *begin_on_axis(const char *who, const ct_tensor *t, int axis, int *found) {
     if (!t)
         return ct__null(who);
     return ct__check_axis(who, t->rank, axis, found) ? NULL : ct__share(who, t);
 }
 
-static void remove_axis(ct_tensor *t, int axis)
-{
+static void remove_axis(ct_tensor *t, int axis) {
     t->rank--;
     for (int i = axis; i < t->rank; i++) {
         t->shape[i] = t->shape[i + 1];
@@ -44,8 +41,7 @@ static void remove_axis(ct_tensor *t, int axis)
 
 // Python's slice.indices(): a bound as an index that a walk in the step's direction can start or
 // stop at.
-static int64_t clamp_bound(int64_t bound, int64_t extent, bool forward)
-{
+static int64_t clamp_bound(int64_t bound, int64_t extent, bool forward) {
     int64_t low = forward ? 0 : -1, high = forward ? extent : extent - 1;
     if (bound < 0)
         bound += extent; // extent >= 0: cannot overflow
@@ -53,8 +49,7 @@ static int64_t clamp_bound(int64_t bound, int64_t extent, bool forward)
 }
 
 // The number of items of a walk from start, before stop.
-static int64_t count_steps(int64_t start, int64_t stop, int64_t step)
-{
+static int64_t count_steps(int64_t start, int64_t stop, int64_t step) {
     uint64_t way = step > 0 ? (uint64_t)(stop - start) : (uint64_t)(start - stop);
     uint64_t stride = step > 0 ? (uint64_t)step : -(uint64_t)step;
     if (step > 0 ? stop <= start : stop >= start)
@@ -62,8 +57,7 @@ static int64_t count_steps(int64_t start, int64_t stop, int64_t step)
     return (int64_t)((way - 1) / stride + 1);
 }
 
-ct_tensor *ct_slice(const ct_tensor *t, int axis, int64_t start, int64_t stop, int64_t step)
-{
+ct_tensor *ct_slice(const ct_tensor *t, int axis, int64_t start, int64_t stop, int64_t step) {
     if (t && step == 0)
         return ct__fail_null(CT_EINVAL, __func__, "the step of a slice must not be 0");
     ct_tensor *view = begin_on_axis(__func__, t, axis, &axis);
@@ -84,8 +78,7 @@ ct_tensor *ct_slice(const ct_tensor *t, int axis, int64_t start, int64_t stop, i
     return finished(view);
 }
 
-ct_tensor *ct_select(const ct_tensor *t, int axis, int64_t index)
-{
+ct_tensor *ct_select(const ct_tensor *t, int axis, int64_t index) {
     if (!t)
         return ct__null(__func__);
     int at;
@@ -105,8 +98,7 @@ ct_tensor *ct_select(const ct_tensor *t, int axis, int64_t index)
     return finished(view);
 }
 
-ct_tensor *ct_flip(const ct_tensor *t, int axis)
-{
+ct_tensor *ct_flip(const ct_tensor *t, int axis) {
     ct_tensor *view = begin_on_axis(__func__, t, axis, &axis);
     if (!view)
         return NULL;
@@ -119,8 +111,7 @@ ct_tensor *ct_flip(const ct_tensor *t, int axis)
 
 // --- reordering
 
-static void swap_axes(ct_tensor *t, int i, int j)
-{
+static void swap_axes(ct_tensor *t, int i, int j) {
     int64_t extent = t->shape[i], stride = t->strides[i];
     t->shape[i] = t->shape[j];
     t->strides[i] = t->strides[j];
@@ -128,8 +119,7 @@ static void swap_axes(ct_tensor *t, int i, int j)
     t->strides[j] = stride;
 }
 
-ct_tensor *ct_swap_axes(const ct_tensor *t, int axis, int other)
-{
+ct_tensor *ct_swap_axes(const ct_tensor *t, int axis, int other) {
     if (t && ct__check_axis(__func__, t->rank, other, &other))
         return NULL;
     ct_tensor *view = begin_on_axis(__func__, t, axis, &axis);
@@ -139,8 +129,7 @@ ct_tensor *ct_swap_axes(const ct_tensor *t, int axis, int other)
     return finished(view);
 }
 
-ct_tensor *ct_transpose(const ct_tensor *t)
-{
+ct_tensor *ct_transpose(const ct_tensor *t) {
     if (!t)
         return ct__null(__func__);
     ct_tensor *view = ct__share(__func__, t);
@@ -151,8 +140,7 @@ ct_tensor *ct_transpose(const ct_tensor *t)
     return finished(view);
 }
 
-ct_tensor *ct_permute(const ct_tensor *t, int n, const int *axes)
-{
+ct_tensor *ct_permute(const ct_tensor *t, int n, const int *axes) {
     if (!t)
         return ct__null(__func__);
     if (n != t->rank)
@@ -176,8 +164,7 @@ ct_tensor *ct_permute(const ct_tensor *t, int n, const int *axes)
 
 // --- extents of 1
 
-ct_tensor *ct_expand_dims(const ct_tensor *t, int axis)
-{
+ct_tensor *ct_expand_dims(const ct_tensor *t, int axis) {
     if (!t)
         return ct__null(__func__);
     if (t->rank == CT_MAX_RANK)
@@ -197,8 +184,7 @@ ct_tensor *ct_expand_dims(const ct_tensor *t, int axis)
     return finished(view);
 }
 
-static ct_tensor *squeeze_all(const char *who, const ct_tensor *t)
-{
+static ct_tensor *squeeze_all(const char *who, const ct_tensor *t) {
     ct_tensor *view = ct__share(who, t);
     if (!view)
         return NULL;
@@ -208,8 +194,7 @@ static ct_tensor *squeeze_all(const char *who, const ct_tensor *t)
     return finished(view);
 }
 
-ct_tensor *ct_squeeze(const ct_tensor *t, int axis)
-{
+ct_tensor *ct_squeeze(const ct_tensor *t, int axis) {
     if (!t)
         return ct__null(__func__);
     if (axis == CT_ALL)
@@ -229,8 +214,7 @@ ct_tensor *ct_squeeze(const ct_tensor *t, int axis)
 
 // --- broadcasting
 
-static ct_status check_target(const char *who, const ct_tensor *t, int rank, const int64_t *shape)
-{
+static ct_status check_target(const char *who, const ct_tensor *t, int rank, const int64_t *shape) {
     char from[CT__SHAPE_TEXT_BYTES], to[CT__SHAPE_TEXT_BYTES];
     ct__format_shape(from, sizeof from, t->rank, t->shape);
     ct__format_shape(to, sizeof to, rank, shape);
@@ -249,8 +233,7 @@ static ct_status check_target(const char *who, const ct_tensor *t, int rank, con
     return CT_OK;
 }
 
-ct_tensor *ct_broadcast_to(const ct_tensor *t, int rank, const int64_t *shape)
-{
+ct_tensor *ct_broadcast_to(const ct_tensor *t, int rank, const int64_t *shape) {
     if (!t)
         return ct__null(__func__);
     size_t count;
@@ -272,8 +255,7 @@ ct_tensor *ct_broadcast_to(const ct_tensor *t, int rank, const int64_t *shape)
 
 // Strides under which `shape` walks the same items, in the same order, as t; false if there are
 // none. Runs of axes of equal size on both sides are matched; a run of t must have one step.
-static bool find_strides(const ct_tensor *t, int rank, const int64_t *shape, int64_t *strides)
-{
+static bool find_strides(const ct_tensor *t, int rank, const int64_t *shape, int64_t *strides) {
     if (t->count == 0) {
         ct__dense_strides(rank, shape, strides);
         return true;
@@ -301,23 +283,21 @@ static bool find_strides(const ct_tensor *t, int rank, const int64_t *shape, int
     return true;
 }
 
-bool ct_can_view_as(const ct_tensor *t, int rank, const int64_t *shape)
-{
+bool ct_can_view_as(const ct_tensor *t, int rank, const int64_t *shape) {
     int64_t resolved[CT_MAX_RANK], strides[CT_MAX_RANK];
     return t && !ct__resolve_shape(NULL, t, rank, shape, resolved) &&
            find_strides(t, rank, resolved, strides);
 }
 
-static ct_tensor *reshaped_copy(const char *who, const ct_tensor *t, int rank, const int64_t *shape)
-{
+static ct_tensor *reshaped_copy(const char *who, const ct_tensor *t, int rank,
+                                const int64_t *shape) {
     ct_tensor *result = ct__empty(who, t->scalar, rank, shape);
     if (result)
         ct__copy_out(t, ct__first(result)); // the same items in the same order
     return result;
 }
 
-ct_tensor *ct_reshape(const ct_tensor *t, int rank, const int64_t *shape)
-{
+ct_tensor *ct_reshape(const ct_tensor *t, int rank, const int64_t *shape) {
     int64_t resolved[CT_MAX_RANK], strides[CT_MAX_RANK];
     if (!t)
         return ct__null(__func__);

@@ -20,10 +20,8 @@ struct numbers {
     const double *values;
 };
 #define N(...)                                                                                     \
-    (struct numbers)                                                                               \
-    {                                                                                              \
-        COUNT(((double[]){__VA_ARGS__})), (double[])                                               \
-        {                                                                                          \
+    (struct numbers) {                                                                             \
+        COUNT(((double[]){__VA_ARGS__})), (double[]) {                                             \
             __VA_ARGS__                                                                            \
         }                                                                                          \
     }

@@ -7,8 +7,7 @@
 #include "tensor/ct_ops.h"
 
 #define FN(name, expression)                                                                       \
-    static ct_var name(const ct_var *x)                                                            \
-    {                                                                                              \
+    static ct_var name(const ct_var *x) {                                                          \
         return expression;                                                                         \
     }
 #define K(value) constant_like(*x, value)
@@ -23,8 +22,7 @@ FN(relu, ct_var_relu(*x))
 FN(maximum_with_0, ct_var_maximum(*x, K(0)))
 FN(absolute, ct_var_abs(*x))
 
-START_TEST(B001_tied_maxima_share)
-{
+START_TEST(B001_tied_maxima_share) {
     check_gradient("max", max_all, N(3, 1, 3), N(3), N(0.5, 0, 0.5));
     check_gradient("max", max_all, N(-INF, -INF), N(-INF), N(0.5, 0.5));
     check_gradient("max", max_all, N(2, 2, 2, 2), N(2), N(0.25, 0.25, 0.25, 0.25));
@@ -32,8 +30,7 @@ START_TEST(B001_tied_maxima_share)
 }
 END_TEST
 
-START_TEST(B002_maximum_at_equality_is_half_each)
-{
+START_TEST(B002_maximum_at_equality_is_half_each) {
     check_gradient_2("maximum", maximum, N(1, 0, -0.0, 2, 1), N(1, -0.0, 0, 1, 2), N(1, 0, 0, 2, 2),
                      N(0.5, 0.5, 0.5, 1, 0), N(0.5, 0.5, 0.5, 0, 1));
     check_gradient_2("minimum", minimum, N(1, 0, -0.0, 2, 1), N(1, -0.0, 0, 1, 2), N(1, 0, 0, 1, 1),
@@ -43,8 +40,7 @@ START_TEST(B002_maximum_at_equality_is_half_each)
 }
 END_TEST
 
-START_TEST(B004_absolute_value_at_0)
-{
+START_TEST(B004_absolute_value_at_0) {
     check_gradient("abs", absolute, N(0, -0.0, 2, -2), N(0, 0, 2, 2), N(0, 0, 1, -1));
 }
 END_TEST
@@ -55,15 +51,13 @@ FN(root, ct_var_sqrt(*x))
 FN(root_of_square, ct_var_sqrt(ct_var_mul(*x, *x)))
 FN(norm, ct_var_sqrt(ct_var_sum(ct_var_square(*x), CT_ALL, false)))
 
-START_TEST(B005_root_at_0)
-{
+START_TEST(B005_root_at_0) {
     check_gradient("sqrt", root, N(0, 4), N(0, 2), N(INF, 0.25));
     check_gradient("sqrt(x x)", root_of_square, N(0, 3), N(0, 3), N(0, 1));
 }
 END_TEST
 
-START_TEST(B006_norm_of_nothing_but_zeros)
-{
+START_TEST(B006_norm_of_nothing_but_zeros) {
     check_gradient("norm", norm, N(0, 0), N(0), N(0, 0));
     check_gradient("norm", norm, N(0, -0.0), N(0), N(0, 0));
     check_gradient("norm", norm, N(3, 4), N(5), N(0.6, 0.8));
@@ -81,22 +75,19 @@ FN(power_1, ct_var_pow(*x, K(1)))
 FN(power_half, ct_var_pow(*x, K(0.5)))
 FN(power_minus_1, ct_var_pow(*x, K(-1)))
 
-START_TEST(B013_power_0_by_a_constant)
-{
+START_TEST(B013_power_0_by_a_constant) {
     check_gradient("x^0", power_0, N(0, 2, QNAN, INF), N(1, 1, 1, 1), N(0, 0, 0, 0));
 }
 END_TEST
 
-START_TEST(B014_gradient_in_the_exponent_at_base_0)
-{
+START_TEST(B014_gradient_in_the_exponent_at_base_0) {
     check_gradient_2("a^b", power, N(0, 2), N(1, 1), N(0, 2), N(1, 1), N(0, 1.3862943611198906));
     check_gradient_2("a^b", power, N(0), N(-1), N(INF), N(-INF), N(-INF));
     check_gradient_2("a^b", power, N(0), N(0), N(1), N(0), N(0));
 }
 END_TEST
 
-START_TEST(B015_power_at_base_0)
-{
+START_TEST(B015_power_at_base_0) {
     check_gradient("x^2", power_2, N(0), N(0), N(0));
     check_gradient("x^1.875", power_1_875, N(0), N(0), N(0));
     check_gradient("x^1", power_1, N(0), N(0), N(1));
@@ -106,8 +97,7 @@ START_TEST(B015_power_at_base_0)
 }
 END_TEST
 
-START_TEST(B016_negative_base)
-{
+START_TEST(B016_negative_base) {
     check_gradient_2("a^b", power, N(-5), N(5), N(-3125), N(3125), N(QNAN));
     check_gradient("x^5", power_5, N(-5), N(-3125), N(3125));
 }
@@ -123,16 +113,14 @@ FN(elu_by_where, ct_var_where(positive(x), *x, ct_var_expm1(*x)))
 FN(log_times_mask, ct_var_mul(ct_var_log(*x), ct_var_relu_mask(*x)))
 FN(masked_log, ct_var_where(positive(x), ct_var_log(*x), K(0)))
 
-START_TEST(B019_masked_root)
-{
+START_TEST(B019_masked_root) {
     check_gradient("where(x > 0, sqrt(x), x)", masked_root, N(-1, 0, 4), N(-1, 0, 2),
                    N(1, 1, 0.25));
     check_gradient("the double where", safe_root, N(-1, 0, 4), N(-1, 0, 2), N(1, 1, 0.25));
 }
 END_TEST
 
-START_TEST(B020_dead_branch_that_overflows)
-{
+START_TEST(B020_dead_branch_that_overflows) {
     check_gradient("elu", elu, N(1000, -1), N(1000, -0.63212055882855768),
                    N(1, 0.36787944117144233));
     check_gradient("elu by where", elu_by_where, N(1000, -1), N(1000, -0.63212055882855768),
@@ -147,8 +135,7 @@ START_TEST(B020_dead_branch_that_overflows)
 }
 END_TEST
 
-START_TEST(B021_mask_by_multiplication)
-{
+START_TEST(B021_mask_by_multiplication) {
     check_gradient("log(x) (x > 0)", log_times_mask, N(0, 2), N(QNAN, 0.69314718055994531),
                    N(0, 0.5));
     check_gradient("where(x > 0, log(x), 0)", masked_log, N(0, 2), N(0, 0.69314718055994531),
@@ -163,8 +150,7 @@ FN(inverse_sine, ct_var_asin(*x))
 FN(inverse_cosine, ct_var_acos(*x))
 FN(clamped, ct_var_clamp(*x, K(0), K(1)))
 
-START_TEST(B023_ends_of_inverse_functions)
-{
+START_TEST(B023_ends_of_inverse_functions) {
     const double pi = 3.14159265358979312;
     check_gradient_2("atan2", angle, N(0, 0, 1), N(0, 1, 0), N(0, 0, pi / 2), N(QNAN, 1, 0),
                      N(QNAN, 0, -1));
@@ -173,8 +159,7 @@ START_TEST(B023_ends_of_inverse_functions)
 }
 END_TEST
 
-START_TEST(B024_clamp_at_its_bounds)
-{
+START_TEST(B024_clamp_at_its_bounds) {
     check_gradient("clamp", clamped, N(0, 1, -0.0, 0.5, 2, -1), N(0, 1, 0, 0.5, 1, 0),
                    N(1, 1, 1, 1, 0, 0));
     ct_tensor *x = T1(-0.0), *low = T0(0), *high = T0(1);
@@ -193,8 +178,7 @@ FN(log_softmax, ct_var_log_softmax(*x, -1))
 
 static const double ln2 = 0.69314718055994531;
 
-START_TEST(B030_logsumexp_of_nothing)
-{
+START_TEST(B030_logsumexp_of_nothing) {
     check_gradient("logsumexp", logsumexp, N(-INF, -INF), N(-INF), N(0, 0));
     check_gradient("logsumexp", logsumexp, N(-INF), N(-INF), N(0));
     ct_tensor *none = ct_zeros(CT_F64, 1, (int64_t[]){0});
@@ -203,8 +187,7 @@ START_TEST(B030_logsumexp_of_nothing)
 }
 END_TEST
 
-START_TEST(B031_logsumexp_with_infinities)
-{
+START_TEST(B031_logsumexp_with_infinities) {
     check_gradient("logsumexp", logsumexp, N(INF, 0), N(INF), N(1, 0));
     check_gradient("logsumexp", logsumexp, N(-INF, 0), N(0), N(0, 1));
     check_gradient("logsumexp", logsumexp, N(1000, 1000), N(1000 + ln2), N(0.5, 0.5));
@@ -215,8 +198,7 @@ START_TEST(B031_logsumexp_with_infinities)
 }
 END_TEST
 
-START_TEST(B033_softmax_of_large_numbers)
-{
+START_TEST(B033_softmax_of_large_numbers) {
     const double x = 1000, a = 0.09003057317038046, b = 0.24472847105479764,
                  c = 0.66524095577482178;
     ct_tensor *row = T1(x, x + 1, x + 2);
@@ -229,8 +211,7 @@ START_TEST(B033_softmax_of_large_numbers)
 }
 END_TEST
 
-START_TEST(B033_softmax_with_plus_infinity)
-{
+START_TEST(B033_softmax_with_plus_infinity) {
     ct_tensor *row = T1(1, INF, 2), *none = ct_zeros(CT_BOOL, 1, (int64_t[]){0});
     EXPECT("softmax", ct_softmax(row, 0), 0, 0, 1, 0);
     ck_assert_ptr_null(ct_softmax(none, 0));
@@ -240,8 +221,7 @@ START_TEST(B033_softmax_with_plus_infinity)
 }
 END_TEST
 
-START_TEST(B034_softmax_with_minus_infinity)
-{
+START_TEST(B034_softmax_with_minus_infinity) {
     ct_tensor *rows = T2(3, 3, 0, 0, 0, -INF, -INF, -INF, -INF, 0, 1);
     const double third = 1.0 / 3, p = 0.26894142136999512, q = 0.73105857863000487;
     EXPECT("softmax", ct_softmax(rows, 1), 1e-15, third, third, third, QNAN, QNAN, QNAN, 0, p, q);
@@ -259,8 +239,7 @@ START_TEST(B034_softmax_with_minus_infinity)
 END_TEST
 
 /* A row without any item that counts must not spoil the others' gradients. */
-START_TEST(B034_gradients_of_other_rows_stay_clean)
-{
+START_TEST(B034_gradients_of_other_rows_stay_clean) {
     ct_tensor *rows = T2(2, 2, -INF, -INF, 0, 0), *weights = T2(2, 2, 1, 0, 1, 0);
     ct_tape *tape = ct_tape_new();
     ct_var x = ct_leaf(tape, rows, "x"), g = ct_constant(tape, weights, "g"), dx;
@@ -272,8 +251,7 @@ START_TEST(B034_gradients_of_other_rows_stay_clean)
 }
 END_TEST
 
-START_TEST(B037_cross_entropy_over_a_huge_gap)
-{
+START_TEST(B037_cross_entropy_over_a_huge_gap) {
     ct_tensor *logits = T2(1, 3, -431, 279, 427), *label = ct_zeros(CT_I64, 1, (int64_t[]){1});
     ct_tape *tape = ct_tape_new();
     ct_var x = ct_leaf(tape, logits, "x"), dx;
@@ -297,8 +275,7 @@ FN(log_sigmoid, ct_var_log_sigmoid(*x))
 FN(silu, ct_var_silu(*x))
 FN(gelu, ct_var_gelu(*x))
 
-START_TEST(B042_softplus_far_out)
-{
+START_TEST(B042_softplus_far_out) {
     const double s = 7.5825604164e-10;
     check_gradient("softplus", softplus, N(21, 800, -800, INF, -INF),
                    N(21.000000000758256, 800, 0, INF, 0), N(1 - s, 1, 0, 1, 0));
@@ -317,8 +294,7 @@ START_TEST(B042_softplus_far_out)
 }
 END_TEST
 
-START_TEST(B044_silu_and_gelu_at_minus_infinity)
-{
+START_TEST(B044_silu_and_gelu_at_minus_infinity) {
     ct_tensor *x = T1(-INF, -800, INF);
     EXPECT("silu", ct_silu(x), 0, -0.0, -0.0, INF);
     EXPECT("gelu", ct_gelu(x), 0, -0.0, -0.0, INF);
@@ -328,8 +304,7 @@ START_TEST(B044_silu_and_gelu_at_minus_infinity)
 }
 END_TEST
 
-void add_kinks(Suite *suite)
-{
+void add_kinks(Suite *suite) {
     TCase *tc = tcase_create("kinks");
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, B001_tied_maxima_share);

@@ -21,8 +21,7 @@
 /* ---- NaN and signed zeros: in vector lanes as in their tails */
 
 /* Test fails unless every item of y has the bits of `right`, at every length up to 33. */
-static void expect_all(const char *what, const ct_scalar *scalar, ct_tensor *y, double right)
-{
+static void expect_all(const char *what, const ct_scalar *scalar, ct_tensor *y, double right) {
     ck_assert_msg(y != NULL, "%s: %s", what, ct_error()->message);
     ct_tensor *all = ct_full(scalar, 1, ct_shape(y), right);
     ck_assert_msg(same_bits(y, all), "%s of %s, length %d", what, scalar->name, (int)ct_count(y));
@@ -32,8 +31,7 @@ static void expect_all(const char *what, const ct_scalar *scalar, ct_tensor *y, 
 
 static const ct_scalar *const reals[] = {CT_F32, CT_F64};
 
-START_TEST(B091_nan_is_kept)
-{
+START_TEST(B091_nan_is_kept) {
     for (size_t s = 0; s < COUNT(reals); s++) {
         ct_tensor *nan = ct_full(reals[s], 1, (int64_t[]){_i}, QNAN),
                   *one = ct_from_double(reals[s], 1);
@@ -58,19 +56,16 @@ START_TEST(B091_nan_is_kept)
 }
 END_TEST
 
-static ct_var relu(const ct_var *x)
-{
+static ct_var relu(const ct_var *x) {
     return ct_var_relu(*x);
 }
 
-START_TEST(B092_relu_gradient_at_nan)
-{
+START_TEST(B092_relu_gradient_at_nan) {
     check_gradient("relu", relu, N(QNAN, 1, -1, 0), N(QNAN, 1, 0, 0), N(0, 1, 0, 0));
 }
 END_TEST
 
-START_TEST(B096_signed_zeros)
-{
+START_TEST(B096_signed_zeros) {
     for (size_t s = 0; s < COUNT(reals); s++) {
         ct_tensor *x = ct_full(reals[s], 1, (int64_t[]){_i}, -0.0);
         expect_all("relu", reals[s], ct_relu(x), -0.0);
@@ -87,8 +82,7 @@ END_TEST
 
 /* ---- accuracy */
 
-START_TEST(B100_long_sums_of_f32)
-{
+START_TEST(B100_long_sums_of_f32) {
     int64_t rows = ((int64_t)1 << 24) + 1000;
     ct_tensor *ones = ct_ones(CT_F32, 2, (int64_t[]){rows, 2});
     EXPECT("sum", ct_sum(ones, 0, false), 0, 16778216, 16778216);
@@ -97,8 +91,7 @@ START_TEST(B100_long_sums_of_f32)
 }
 END_TEST
 
-START_TEST(B101_column_sums_are_sums_of_columns)
-{
+START_TEST(B101_column_sums_are_sums_of_columns) {
     struct draw draw = {12};
     ct_tensor *a = draw_tensor(&draw, CT_F32, 2, (int64_t[]){100000, 8}, 10, 100);
     ct_tensor *turned = ct_transpose(a), *dense = ct_compact(turned);
@@ -133,8 +126,7 @@ struct deep {
     double gradient;
 };
 
-static void *run_deep(void *context)
-{
+static void *run_deep(void *context) {
     struct deep *deep = context;
     ct_tensor *one = ct_from_double(CT_F64, 1);
     ct_tape *tape = ct_tape_new();
@@ -148,8 +140,7 @@ static void *run_deep(void *context)
     return NULL;
 }
 
-static void check_deep(struct deep deep, double right)
-{
+static void check_deep(struct deep deep, double right) {
     size_t blocks = ct_live_blocks();
     pthread_attr_t attributes;
     pthread_t thread;
@@ -162,20 +153,17 @@ static void check_deep(struct deep deep, double right)
     ck_assert_uint_eq(ct_live_blocks(), blocks);
 }
 
-START_TEST(B109_a_million_nodes_deep)
-{
+START_TEST(B109_a_million_nodes_deep) {
     check_deep((struct deep){.depth = MILLION, .backward = true}, 1);
 }
 END_TEST
 
-START_TEST(B109_a_million_nodes_freed_without_backward)
-{
+START_TEST(B109_a_million_nodes_freed_without_backward) {
     check_deep((struct deep){.depth = MILLION}, 0);
 }
 END_TEST
 
-START_TEST(B109_deep_with_two_parents)
-{
+START_TEST(B109_deep_with_two_parents) {
     int depth = MILLION / 5;
     check_deep((struct deep){.depth = depth, .two_parents = true, .backward = true},
                pow(1 + 1e-6, depth));
@@ -185,8 +173,7 @@ END_TEST
 /* ---- loops */
 
 /* x^2, its gradient, and the gradient's gradient times 1. */
-static void differentiate_twice(ct_tape *tape, const ct_tensor *t)
-{
+static void differentiate_twice(ct_tape *tape, const ct_tensor *t) {
     ct_var x = ct_leaf(tape, t, "x"), first, second;
     ct_grad(ct_var_mul(x, x), ct_var_null(), 1, &x, &first);
     ct_grad(first, ct_var_null(), 1, &x, &second);
@@ -196,8 +183,7 @@ static void differentiate_twice(ct_tape *tape, const ct_tensor *t)
 
 enum { TURNS = 20000 };
 
-START_TEST(B111_tapes_hold_nothing_when_freed)
-{
+START_TEST(B111_tapes_hold_nothing_when_freed) {
     ct_tensor *t = T0(3);
     size_t blocks = ct_live_blocks();
     for (int i = 0; i < TURNS; i++) {
@@ -210,8 +196,7 @@ START_TEST(B111_tapes_hold_nothing_when_freed)
 }
 END_TEST
 
-START_TEST(B111_rewound_tapes_stop_allocating)
-{
+START_TEST(B111_rewound_tapes_stop_allocating) {
     ct_tensor *t = T0(3);
     ct_tape *tape = ct_tape_new();
     ct_mark mark = ct_tape_mark(tape);
@@ -234,8 +219,7 @@ END_TEST
 /* ---- nested derivatives */
 
 /* d/dx [x d/dy (x + y)] = 1 at x = 1, y = 1. */
-START_TEST(B113_perturbations_are_not_confused)
-{
+START_TEST(B113_perturbations_are_not_confused) {
     ct_tensor *one = T0(1), *dual_one = ct_dual(one, one), *plain_one = ct_dual(one, NULL);
     ct_tape *tape = ct_tape_new();
     ct_var x = ct_leaf(tape, one, "x"), y = ct_leaf(tape, one, "y"), inner, outer;
@@ -257,8 +241,7 @@ START_TEST(B113_perturbations_are_not_confused)
 END_TEST
 
 /* D(x -> x D(y -> x y, 1)) at 4 is 8: the inner derivative is x. */
-START_TEST(B113_nested_derivatives_of_a_product)
-{
+START_TEST(B113_nested_derivatives_of_a_product) {
     ct_tensor *four = T0(4), *one = T0(1);
     ct_tape *tape = ct_tape_new();
     ct_var x = ct_leaf(tape, four, "x"), y = ct_leaf(tape, one, "y"), inner, outer;
@@ -282,8 +265,7 @@ START_TEST(B113_nested_derivatives_of_a_product)
 }
 END_TEST
 
-START_TEST(B113_levels_do_not_mix)
-{
+START_TEST(B113_levels_do_not_mix) {
     ct_tensor *one = T0(1), *first = ct_dual(one, one), *second = ct_dual(first, first);
     ck_assert_ptr_null(ct_mul(first, second));
     expect_error(CT_EDTYPE, "dual64");
@@ -300,8 +282,7 @@ END_TEST
 enum { SKIPPED = 77 };
 
 /* One digest of what threads share: long sums, rows, products. */
-static void digest_of_work(char hex[CT_SHA256_TEXT_BYTES])
-{
+static void digest_of_work(char hex[CT_SHA256_TEXT_BYTES]) {
     struct draw draw = {13};
     ct_tensor *a = draw_tensor(&draw, CT_F32, 2, (int64_t[]){700, 301}, -2, 2);
     ct_tensor *b = draw_tensor(&draw, CT_F64, 2, (int64_t[]){301, 311}, -2, 2);
@@ -317,8 +298,7 @@ static void digest_of_work(char hex[CT_SHA256_TEXT_BYTES])
 }
 
 /* What a process with so many threads computes; false where it could not be made. */
-static bool digest_in_child(const char *threads, char hex[CT_SHA256_TEXT_BYTES])
-{
+static bool digest_in_child(const char *threads, char hex[CT_SHA256_TEXT_BYTES]) {
     int ends[2], status;
     ck_assert_int_eq(pipe(ends), 0);
     fflush(NULL);
@@ -344,8 +324,7 @@ static bool digest_in_child(const char *threads, char hex[CT_SHA256_TEXT_BYTES])
     return true;
 }
 
-START_TEST(B132_results_do_not_depend_on_the_threads)
-{
+START_TEST(B132_results_do_not_depend_on_the_threads) {
     static const char *const threads[] = {"1", "2", "3", "7"};
     char first[CT_SHA256_TEXT_BYTES] = "", other[CT_SHA256_TEXT_BYTES] = "";
     if (!digest_in_child(threads[0], first)) {
@@ -359,8 +338,7 @@ START_TEST(B132_results_do_not_depend_on_the_threads)
 }
 END_TEST
 
-START_TEST(B133_fork_after_a_parallel_call)
-{
+START_TEST(B133_fork_after_a_parallel_call) {
     struct draw draw = {14};
     ct_tensor *small = draw_tensor(&draw, CT_F64, 2, (int64_t[]){64, 64}, -1, 1);
     ct_tensor *large = draw_tensor(&draw, CT_F64, 2, (int64_t[]){300, 300}, -1, 1);
@@ -384,8 +362,7 @@ START_TEST(B133_fork_after_a_parallel_call)
 }
 END_TEST
 
-void add_runtime(Suite *suite)
-{
+void add_runtime(Suite *suite) {
     TCase *tc = tcase_create("runtime");
     suite_add_tcase(suite, tc);
     tcase_add_loop_test(tc, B091_nan_is_kept, 0, 34);

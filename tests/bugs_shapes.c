@@ -16,16 +16,14 @@ struct shape {
     int64_t extents[4];
 };
 
-static ct_tensor *draw_shape(struct draw *draw, struct shape shape)
-{
+static ct_tensor *draw_shape(struct draw *draw, struct shape shape) {
     return draw_tensor(draw, CT_F64, shape.rank, shape.extents, -2, 2);
 }
 
 /* ---- broadcasting */
 
 /* Sums t down to a shape: over new leading axes, and over axes of extent 1 where t has more. */
-static ct_tensor *sum_to(const ct_tensor *t, struct shape shape)
-{
+static ct_tensor *sum_to(const ct_tensor *t, struct shape shape) {
     int axes[CT_MAX_RANK], n = 0, lead = ct_rank(t) - shape.rank;
     for (int i = 0; i < ct_rank(t); i++) {
         if (i < lead || (shape.extents[i - lead] == 1 && ct_shape(t)[i] != 1))
@@ -38,8 +36,7 @@ static ct_tensor *sum_to(const ct_tensor *t, struct shape shape)
     return y;
 }
 
-START_TEST(B049_gradient_keeps_the_shape)
-{
+START_TEST(B049_gradient_keeps_the_shape) {
     static const struct shape pairs[][2] = {
         {{2, {4, 1}}, {2, {1, 4}}},
         {{1, {1}}, {2, {5, 4}}},
@@ -69,8 +66,7 @@ START_TEST(B049_gradient_keeps_the_shape)
 }
 END_TEST
 
-START_TEST(B050_scalar_in_a_large_sum)
-{
+START_TEST(B050_scalar_in_a_large_sum) {
     ct_tensor *zeros = ct_zeros(CT_F64, 1, (int64_t[]){1000}), *point = T0(0.5);
     ct_tape *tape = ct_tape_new();
     ct_var z = ct_leaf(tape, point, "z"), dz;
@@ -84,19 +80,16 @@ START_TEST(B050_scalar_in_a_large_sum)
 }
 END_TEST
 
-static ct_var centred(const ct_var *x)
-{
+static ct_var centred(const ct_var *x) {
     return ct_var_sub(*x, ct_var_mean(*x, CT_ALL, false));
 }
 
-START_TEST(B051_minus_the_mean)
-{
+START_TEST(B051_minus_the_mean) {
     check_gradient("x - mean(x)", centred, N(1, 2, 3, 4), N(-1.5, -0.5, 0.5, 1.5), N(0, 0, 0, 0));
 }
 END_TEST
 
-static void check_broadcast(struct shape a, struct shape b, const struct shape *right)
-{
+static void check_broadcast(struct shape a, struct shape b, const struct shape *right) {
     struct draw draw = {6};
     ct_tensor *x = draw_shape(&draw, a), *z = draw_shape(&draw, b), *y = ct_add(x, z);
     int64_t shape[CT_MAX_RANK];
@@ -119,8 +112,7 @@ static void check_broadcast(struct shape a, struct shape b, const struct shape *
     ct_free(y);
 }
 
-START_TEST(B053_nothing_against_one)
-{
+START_TEST(B053_nothing_against_one) {
     check_broadcast((struct shape){2, {1, 1}}, (struct shape){2, {0, 1}},
                     &(struct shape){2, {0, 1}});
     check_broadcast((struct shape){2, {0, 3}}, (struct shape){2, {1, 3}},
@@ -129,16 +121,14 @@ START_TEST(B053_nothing_against_one)
 }
 END_TEST
 
-static struct shape shape_of(const json_t *extents)
-{
+static struct shape shape_of(const json_t *extents) {
     struct shape shape = {(int)json_array_size(extents), {0}};
     for (int i = 0; i < shape.rank; i++)
         shape.extents[i] = json_integer_value(json_array_get(extents, (size_t)i));
     return shape;
 }
 
-START_TEST(B053_shapes_of_numpy)
-{
+START_TEST(B053_shapes_of_numpy) {
     char name[PATH_MAX];
     snprintf(name, sizeof name, "%s/broadcast/numpy_stride_tricks_tables.json", golden_cases());
     json_t *file = json_load_file(name, 0, NULL), *one;
@@ -146,8 +136,7 @@ START_TEST(B053_shapes_of_numpy)
     if (!pairs)
         ct_test_skip("the shapes are not here (CT_CASES)");
     size_t i;
-    json_array_foreach(pairs, i, one)
-    {
+    json_array_foreach(pairs, i, one) {
         json_t *in = json_array_get(one, 0);
         struct shape right = shape_of(json_array_get(one, 1));
         check_broadcast(shape_of(json_array_get(in, 0)), shape_of(json_array_get(in, 1)), &right);
@@ -162,16 +151,14 @@ END_TEST
 typedef ct_tensor *reduction(const ct_tensor *t, int axis, bool keepdims);
 typedef ct_tensor *reduction_axes(const ct_tensor *t, int n, const int *axes, bool keepdims);
 
-static void expect_none(const char *what, ct_tensor *t)
-{
+static void expect_none(const char *what, ct_tensor *t) {
     ck_assert_msg(t != NULL, "%s: %s", what, ct_error()->message);
     ck_assert_int_eq(ct_rank(t), 1);
     ck_assert_int_eq(ct_shape(t)[0], 0);
     ct_free(t);
 }
 
-START_TEST(B056_empty_tensor_over_a_full_axis)
-{
+START_TEST(B056_empty_tensor_over_a_full_axis) {
     ct_tensor *none = ct_zeros(CT_F64, 2, (int64_t[]){0, 4});
     expect_none("mean", ct_mean(none, 1, false));
     expect_none("max", ct_max(none, 1, false));
@@ -183,8 +170,7 @@ START_TEST(B056_empty_tensor_over_a_full_axis)
 }
 END_TEST
 
-START_TEST(B057_empty_axis)
-{
+START_TEST(B057_empty_axis) {
     static const struct {
         reduction *reduce;
         const char *text;
@@ -205,8 +191,7 @@ START_TEST(B057_empty_axis)
 }
 END_TEST
 
-START_TEST(B060_axes_that_cannot_be)
-{
+START_TEST(B060_axes_that_cannot_be) {
     static reduction_axes *const reductions[] = {ct_sum_axes, ct_mean_axes, ct_max_axes,
                                                  ct_min_axes};
     static const struct {
@@ -233,8 +218,7 @@ END_TEST
 
 /* ---- products */
 
-START_TEST(B062_product_over_nothing)
-{
+START_TEST(B062_product_over_nothing) {
     /* Memory that holds NaNs is what the result would be made of. */
     for (int i = 0; i < 4; i++)
         ct_free(ct_full(CT_F64, 3, (int64_t[]){3, 2, 3}, QNAN));
@@ -254,8 +238,7 @@ START_TEST(B062_product_over_nothing)
 }
 END_TEST
 
-START_TEST(B064_zero_times_infinity_in_a_product)
-{
+START_TEST(B064_zero_times_infinity_in_a_product) {
     ct_tensor *a = T2(1, 2, 0, 1), *b = T2(2, 1, INF, 2), *c = T2(2, 1, 2, QNAN),
               *d = T2(1, 2, 1, 0);
     EXPECT("0 inf + 1 2", ct_matmul(a, b), 0, QNAN);
@@ -275,8 +258,7 @@ END_TEST
 
 /* ---- sharing and views */
 
-START_TEST(B071_reused_nodes_are_visited_once)
-{
+START_TEST(B071_reused_nodes_are_visited_once) {
     ct_tensor *one = T0(1);
     ct_tape *tape = ct_tape_new();
     ct_var x = ct_leaf(tape, one, "x"), a = ct_constant(tape, one, "a"), dx;
@@ -291,8 +273,7 @@ START_TEST(B071_reused_nodes_are_visited_once)
 }
 END_TEST
 
-START_TEST(B071_equal_leaves_stay_apart)
-{
+START_TEST(B071_equal_leaves_stay_apart) {
     ct_tensor *three = T0(3);
     ct_tape *tape = ct_tape_new();
     ct_var w[] = {ct_leaf(tape, three, "w"), ct_leaf(tape, three, "v")}, dw[2];
@@ -304,8 +285,7 @@ START_TEST(B071_equal_leaves_stay_apart)
 }
 END_TEST
 
-START_TEST(B072_second_backward_on_one_tape)
-{
+START_TEST(B072_second_backward_on_one_tape) {
     ct_tensor *two = T0(2);
     ct_tape *tape = ct_tape_new();
     ct_var x = ct_leaf(tape, two, "x"), y = ct_var_mul(ct_var_mul(x, x), x);
@@ -319,8 +299,7 @@ START_TEST(B072_second_backward_on_one_tape)
 }
 END_TEST
 
-START_TEST(B073_write_after_recording)
-{
+START_TEST(B073_write_after_recording) {
     ct_tensor *t = T1(1, 2, 3);
     ct_tape *tape = ct_tape_new();
     ct_var x = ct_leaf(tape, t, "x"), z = ct_var_mul(x, x), dx;
@@ -336,8 +315,7 @@ START_TEST(B073_write_after_recording)
 }
 END_TEST
 
-START_TEST(B075_write_to_an_expanded_view)
-{
+START_TEST(B075_write_to_an_expanded_view) {
     ct_tensor *t = T0(0.25), *wide = ct_broadcast_to(t, 1, (int64_t[]){3}), *other = ct_copy(wide);
     ck_assert_int_eq(ct_set(wide, 1, (int64_t[]){1}, 7), CT_OK);
     EXPECT("the view", wide, 0, 0.25, 7, 0.25);
@@ -346,8 +324,7 @@ START_TEST(B075_write_to_an_expanded_view)
 }
 END_TEST
 
-START_TEST(B080_negative_strides_in_every_kernel)
-{
+START_TEST(B080_negative_strides_in_every_kernel) {
     struct draw draw = {9};
     ct_tensor *t = draw_tensor(&draw, _i ? CT_F64 : CT_F32, 2, (int64_t[]){33, 33}, -2, 2);
     ct_tensor *label = draw_tensor(&draw, CT_I64, 1, (int64_t[]){33}, 0, 33);
@@ -382,8 +359,7 @@ END_TEST
 
 /* ---- sizes */
 
-START_TEST(B085_sizes_that_do_not_fit)
-{
+START_TEST(B085_sizes_that_do_not_fit) {
     static const struct shape shapes[] = {
         {1, {((int64_t)1 << 60) + 1}},
         {2, {(int64_t)1 << 32, (int64_t)1 << 32}},
@@ -405,8 +381,7 @@ START_TEST(B085_sizes_that_do_not_fit)
 }
 END_TEST
 
-void add_shapes(Suite *suite)
-{
+void add_shapes(Suite *suite) {
     TCase *tc = tcase_create("shapes");
     suite_add_tcase(suite, tc);
     tcase_add_loop_test(tc, B049_gradient_keeps_the_shape, 0, 5);

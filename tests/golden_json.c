@@ -7,26 +7,22 @@
 
 #include "case_tools.h"
 
-const char *golden_cases(void)
-{
+const char *golden_cases(void) {
     const char *cases = getenv("CT_CASES");
     return cases ? cases : "../shared/cases";
 }
 
-double golden_number(const json_t *value)
-{
+double golden_number(const json_t *value) {
     return json_is_string(value) ? strtod(json_string_value(value), NULL)
                                  : json_number_value(value);
 }
 
-static const json_t *items_of(const json_t *object)
-{
+static const json_t *items_of(const json_t *object) {
     const json_t *data = json_object_get(object, "data");
     return data ? data : json_object_get(object, "v");
 }
 
-static double *numbers_of(const json_t *object, size_t *count)
-{
+static double *numbers_of(const json_t *object, size_t *count) {
     const json_t *items = items_of(object);
     *count = json_array_size(items);
     double *values = calloc(*count + 1, sizeof *values);
@@ -38,8 +34,7 @@ static double *numbers_of(const json_t *object, size_t *count)
     return values;
 }
 
-static int shape_of(const json_t *object, int64_t shape[CT_MAX_RANK])
-{
+static int shape_of(const json_t *object, int64_t shape[CT_MAX_RANK]) {
     const json_t *extents = json_object_get(object, "shape");
     size_t rank = json_array_size(extents);
     ck_assert_uint_le(rank, CT_MAX_RANK);
@@ -48,8 +43,7 @@ static int shape_of(const json_t *object, int64_t shape[CT_MAX_RANK])
     return (int)rank;
 }
 
-ct_tensor *golden_tensor(const json_t *object)
-{
+ct_tensor *golden_tensor(const json_t *object) {
     static const ct_scalar *const scalars[] = {CT_F64, CT_F32, CT_I64, CT_BOOL};
     const char *dtype = json_string_value(json_object_get(object, "dtype"));
     const ct_scalar *scalar = dtype ? NULL : CT_F64;
@@ -68,8 +62,7 @@ ct_tensor *golden_tensor(const json_t *object)
     return t;
 }
 
-void golden_expect(const char *what, const ct_tensor *t, const json_t *object, double tolerance)
-{
+void golden_expect(const char *what, const ct_tensor *t, const json_t *object, double tolerance) {
     int64_t shape[CT_MAX_RANK];
     size_t count;
     int rank = shape_of(object, shape);
@@ -83,8 +76,7 @@ void golden_expect(const char *what, const ct_tensor *t, const json_t *object, d
     free(values);
 }
 
-int golden_int(const json_t *params, const char *key)
-{
+int golden_int(const json_t *params, const char *key) {
     const json_t *value = json_object_get(params, key);
     return json_is_boolean(value) ? json_is_true(value) : (int)json_integer_value(value);
 }

@@ -20,8 +20,7 @@ static json_t *points;
 
 /* ---- the functions, by the names of the file */
 
-static ct_var number(ct_var like, double value)
-{
+static ct_var number(ct_var like, double value) {
     return ct_constant_of(like.tape, CT_F64, value);
 }
 
@@ -68,16 +67,14 @@ FN(log_times_mask, ct_var_mul(ct_var_log(*x), ct_var_relu_mask(*x)))
 
     // clang-format on
 
-    static ct_var label_0(const ct_var *x)
-{
+    static ct_var label_0(const ct_var *x) {
     ct_tensor *label = ct_zeros(CT_I64, 1, (int64_t[]){1});
     ct_var loss = ct_var_cross_entropy(*x, ct_constant(x->tape, label, NULL), CT_REDUCE_MEAN);
     ct_free(label);
     return loss;
 }
 
-static ct_var mse_of_nothing(const ct_var *x)
-{
+static ct_var mse_of_nothing(const ct_var *x) {
     return ct_var_mse(*x, *x, CT_REDUCE_MEAN);
 }
 
@@ -223,8 +220,7 @@ static const struct difference {
     {"masked_fill", PART_GRADIENT_0, {0, 1}, "what is not chosen gets nothing"},
 };
 
-static const struct difference *find_difference(const char *op, enum part part)
-{
+static const struct difference *find_difference(const char *op, enum part part) {
     for (size_t i = 0; i < COUNT(differences); i++) {
         if (strcmp(differences[i].op, op) == 0 && differences[i].part == part)
             return &differences[i];
@@ -234,8 +230,7 @@ static const struct difference *find_difference(const char *op, enum part part)
 
 /* ---- checking */
 
-static bool agrees(double x, double expected, enum part part)
-{
+static bool agrees(double x, double expected, enum part part) {
     if (isnan(x) || isnan(expected))
         return isnan(x) && isnan(expected);
     if (isinf(x) || isinf(expected))
@@ -246,8 +241,7 @@ static bool agrees(double x, double expected, enum part part)
 }
 
 /* Against the file's answer, or ours from the table of differences. */
-static void check_part(const char *op, enum part part, const ct_tensor *t, const json_t *theirs)
-{
+static void check_part(const char *op, enum part part, const ct_tensor *t, const json_t *theirs) {
     const struct difference *difference = find_difference(op, part);
     const json_t *answers = json_object_get(theirs, "v");
     double items[MOST_ITEMS];
@@ -266,8 +260,7 @@ static void check_part(const char *op, enum part part, const ct_tensor *t, const
     }
 }
 
-static ct_var put_cotangent(const struct point *f, ct_var y)
-{
+static ct_var put_cotangent(const struct point *f, ct_var y) {
     const double *g = f->cotangent;
     const ct_tensor *value = ct_value(y);
     if (!value || (g[0] == 0 && g[1] == 0 && g[2] == 0))
@@ -278,8 +271,7 @@ static ct_var put_cotangent(const struct point *f, ct_var y)
     return v;
 }
 
-static void check_point(const struct point *f, const json_t *one)
-{
+static void check_point(const struct point *f, const json_t *one) {
     const json_t *in = json_object_get(one, "in"), *grads = json_object_get(one, "grad");
     const json_t *second = json_object_get(one, "grad_of_sum_grad");
     size_t n = json_array_size(in);
@@ -310,20 +302,17 @@ static void check_point(const struct point *f, const json_t *one)
     ct_tape_free(tape);
 }
 
-static const json_t *find_point(const char *op)
-{
+static const json_t *find_point(const char *op) {
     size_t i;
     json_t *one;
-    json_array_foreach(points, i, one)
-    {
+    json_array_foreach(points, i, one) {
         if (strcmp(json_string_value(json_object_get(one, "op")), op) == 0)
             return one;
     }
     return NULL;
 }
 
-START_TEST(special_point_agrees)
-{
+START_TEST(special_point_agrees) {
     if (json_array_size(points) == 0) {
         ct_test_skip("the special points are not here (CT_CASES)");
         return;
@@ -335,8 +324,7 @@ START_TEST(special_point_agrees)
 END_TEST
 
 /* A difference of which the table speaks must be one: otherwise it is out of date. */
-START_TEST(difference_is_one)
-{
+START_TEST(difference_is_one) {
     const struct difference *d = &differences[_i];
     const json_t *one = find_point(d->op);
     if (!one || d->part == PART_ALL)
@@ -355,8 +343,7 @@ START_TEST(difference_is_one)
 }
 END_TEST
 
-void add_special_points(Suite *suite)
-{
+void add_special_points(Suite *suite) {
     char name[PATH_MAX];
     snprintf(name, sizeof name, "%s/golden/special_points.json", golden_cases());
     json_decref(points);

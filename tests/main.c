@@ -35,8 +35,7 @@ static struct skips *skips;
 static SRunner *running;
 static char bin_dir[PATH_MAX];
 
-void ct_test_skip(const char *reason)
-{
+void ct_test_skip(const char *reason) {
     if (getpid() == skips->last)
         return; /* a second call from the same test */
     if (srunner_fork_status(running) == CK_FORK)
@@ -46,14 +45,12 @@ void ct_test_skip(const char *reason)
     fflush(stdout);
 }
 
-const char *ct_test_bin_dir(void)
-{
+const char *ct_test_bin_dir(void) {
     return bin_dir;
 }
 
 /* Finds the programs beside this one, and goes to the project's root. */
-static int find_places(void)
-{
+static int find_places(void) {
     ssize_t length = readlink("/proc/self/exe", bin_dir, sizeof bin_dir - 1);
     if (length < 0)
         return -1;
@@ -72,16 +69,14 @@ static int find_places(void)
     return 0;
 }
 
-static int is_chosen(const char *name, int count, char **names)
-{
+static int is_chosen(const char *name, int count, char **names) {
     for (int i = 0; i < count; i++)
         if (strcmp(name, names[i]) == 0)
             return 1;
     return count == 0;
 }
 
-static double seconds(void)
-{
+static double seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -91,8 +86,7 @@ struct counts {
     int passed, failed, skipped;
 };
 
-static void run_suite(size_t i, struct counts *total)
-{
+static void run_suite(size_t i, struct counts *total) {
     SRunner *runner = running = srunner_create(suites[i].make());
     double start = seconds();
     skips->count = 0;
@@ -110,8 +104,7 @@ static void run_suite(size_t i, struct counts *total)
     srunner_free(runner);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     skips = mmap(NULL, sizeof *skips, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (skips == MAP_FAILED || find_places() != 0) {
         perror("ct-tests: setting up");

@@ -13,36 +13,29 @@
 #define INFINITY __builtin_infl()
 
 #define ORACLE(id, formula)                                                                        \
-    static long double oracle_##id(long double x, long double z, long double w)                    \
-    {                                                                                              \
+    static long double oracle_##id(long double x, long double z, long double w) {                  \
         (void)x, (void)z, (void)w;                                                                 \
         return formula;                                                                            \
     }
 #define ONE(id)                                                                                    \
-    static ct_tensor *apply_##id(const ct_tensor *const in[])                                      \
-    {                                                                                              \
+    static ct_tensor *apply_##id(const ct_tensor *const in[]) {                                    \
         return ct_##id(in[0]);                                                                     \
     }                                                                                              \
-    static ct_var record_##id(const ct_var in[])                                                   \
-    {                                                                                              \
+    static ct_var record_##id(const ct_var in[]) {                                                 \
         return ct_var_##id(in[0]);                                                                 \
     }
 #define TWO(id)                                                                                    \
-    static ct_tensor *apply_##id(const ct_tensor *const in[])                                      \
-    {                                                                                              \
+    static ct_tensor *apply_##id(const ct_tensor *const in[]) {                                    \
         return ct_##id(in[0], in[1]);                                                              \
     }                                                                                              \
-    static ct_var record_##id(const ct_var in[])                                                   \
-    {                                                                                              \
+    static ct_var record_##id(const ct_var in[]) {                                                 \
         return ct_var_##id(in[0], in[1]);                                                          \
     }
 #define THREE(id)                                                                                  \
-    static ct_tensor *apply_##id(const ct_tensor *const in[])                                      \
-    {                                                                                              \
+    static ct_tensor *apply_##id(const ct_tensor *const in[]) {                                    \
         return ct_##id(in[0], in[1], in[2]);                                                       \
     }                                                                                              \
-    static ct_var record_##id(const ct_var in[])                                                   \
-    {                                                                                              \
+    static ct_var record_##id(const ct_var in[]) {                                                 \
         return ct_var_##id(in[0], in[1], in[2]);                                                   \
     }
 
@@ -54,9 +47,7 @@
 #include "tensor/ops.def"
 
 #define R(low, high)                                                                               \
-    {                                                                                              \
-        low, high                                                                                  \
-    }
+    { low, high }
 #define CALLS(id) oracle_##id, apply_##id, record_##id
 static const struct op_oracle oracles[CT_OP_COUNT] = {
 #define EW1(id, WORD, d0, value, p0, oracle, doc)         [CT_OP_##id] = {1, {d0}, CALLS(id)},
@@ -70,28 +61,23 @@ static const struct op_oracle oracles[CT_OP_COUNT] = {
 };
 #undef R
 
-const struct op_oracle *op_oracle(enum ct_op op)
-{
+const struct op_oracle *op_oracle(enum ct_op op) {
     return &oracles[op];
 }
 
-long double op_exact(enum ct_op op, const double x[3])
-{
+long double op_exact(enum ct_op op, const double x[3]) {
     return oracles[op].value((long double)x[0], (long double)x[1], (long double)x[2]);
 }
 
-bool op_takes_mask(enum ct_op op, int argument)
-{
+bool op_takes_mask(enum ct_op op, int argument) {
     return ct_op_kind_of(op) == CT_KIND_SELECT && argument == 0;
 }
 
-bool op_gives_mask(enum ct_op op)
-{
+bool op_gives_mask(enum ct_op op) {
     return ct_op_kind_of(op) == CT_KIND_COMPARE;
 }
 
-long double ulp_error(const ct_scalar *scalar, double result, long double exact)
-{
+long double ulp_error(const ct_scalar *scalar, double result, long double exact) {
     bool single = scalar == CT_F32;
     if (isnan(exact) || isnan(result))
         return isnan(exact) && isnan(result) ? 0 : HUGE_VALL;

@@ -11,8 +11,7 @@
 
 /* The gradient of <y, cotangent> in one argument, by the tape; a copy. */
 static ct_tensor *pull(enum ct_op op, ct_tensor *const in[], int argument,
-                       const ct_tensor *cotangent)
-{
+                       const ct_tensor *cotangent) {
     ct_tape *tape = ct_tape_new();
     ct_var x[MOST_ARGUMENTS], dx;
     for (int i = 0; i < op_oracle(op)->arity; i++)
@@ -26,8 +25,7 @@ static ct_tensor *pull(enum ct_op op, ct_tensor *const in[], int argument,
 }
 
 /* Forward along one argument against the tape's pull of the same tangent. */
-static void check_tangent(enum ct_op op, const ct_scalar *scalar, int argument)
-{
+static void check_tangent(enum ct_op op, const ct_scalar *scalar, int argument) {
     int arity = op_oracle(op)->arity;
     ct_tensor *in[MOST_ARGUMENTS] = {NULL}, *lifted[MOST_ARGUMENTS] = {NULL};
     draw_inputs(op, scalar, 1, (int64_t[]){45}, in);
@@ -53,8 +51,7 @@ static void check_tangent(enum ct_op op, const ct_scalar *scalar, int argument)
 }
 
 /* Comparisons look at values alone. */
-static void check_dual_mask(enum ct_op op, const ct_scalar *scalar)
-{
+static void check_dual_mask(enum ct_op op, const ct_scalar *scalar) {
     ct_tensor *in[MOST_ARGUMENTS] = {NULL}, *lifted[MOST_ARGUMENTS] = {NULL};
     draw_inputs(op, scalar, 1, (int64_t[]){45}, in);
     for (int i = 0; i < 2; i++)
@@ -67,8 +64,7 @@ static void check_dual_mask(enum ct_op op, const ct_scalar *scalar)
     free_all(2, lifted);
 }
 
-START_TEST(row_is_the_same_on_duals)
-{
+START_TEST(row_is_the_same_on_duals) {
     enum ct_op op = (enum ct_op)_i;
     for (size_t s = 0; is_elementwise(op) && s < COUNT(real_scalars); s++) {
         if (op_gives_mask(op))
@@ -82,8 +78,7 @@ START_TEST(row_is_the_same_on_duals)
 END_TEST
 
 /* An argument as a dual over duals: first along the inner unit, second along the outer one. */
-static ct_tensor *lift_twice(const ct_tensor *value, bool first, bool second)
-{
+static ct_tensor *lift_twice(const ct_tensor *value, bool first, bool second) {
     ct_tensor *one = ct_ones(CT_F64, ct_rank(value), ct_shape(value));
     ct_tensor *inner = ct_dual(value, first ? one : NULL);
     ct_tensor *outer = second ? ct_dual(one, NULL) : NULL, *lifted = ct_dual(inner, outer);
@@ -93,8 +88,7 @@ static ct_tensor *lift_twice(const ct_tensor *value, bool first, bool second)
     return lifted;
 }
 
-static ct_tensor *second_forward(enum ct_op op, ct_tensor *const in[], int i, int j)
-{
+static ct_tensor *second_forward(enum ct_op op, ct_tensor *const in[], int i, int j) {
     ct_tensor *lifted[MOST_ARGUMENTS] = {NULL};
     for (int k = 0; k < op_oracle(op)->arity; k++)
         lifted[k] = op_takes_mask(op, k) ? ct_copy(in[k]) : lift_twice(in[k], k == i, k == j);
@@ -106,8 +100,7 @@ static ct_tensor *second_forward(enum ct_op op, ct_tensor *const in[], int i, in
     return inner;
 }
 
-static ct_tensor *second_reverse(enum ct_op op, ct_tensor *const in[], int i, int j)
-{
+static ct_tensor *second_reverse(enum ct_op op, ct_tensor *const in[], int i, int j) {
     ct_tape *tape = ct_tape_new();
     ct_var x[MOST_ARGUMENTS], first, second;
     for (int k = 0; k < op_oracle(op)->arity; k++)
@@ -120,8 +113,7 @@ static ct_tensor *second_reverse(enum ct_op op, ct_tensor *const in[], int i, in
     return copy;
 }
 
-START_TEST(row_has_equal_second_derivatives)
-{
+START_TEST(row_has_equal_second_derivatives) {
     enum ct_op op = (enum ct_op)_i;
     if (!is_elementwise(op) || op_gives_mask(op))
         return;
@@ -144,8 +136,7 @@ END_TEST
 
 /* ---- gradients */
 
-START_TEST(row_passes_the_gradient_check)
-{
+START_TEST(row_passes_the_gradient_check) {
     enum ct_op op = (enum ct_op)_i;
     struct ct_check_options options = ct_check_options_init();
     struct ct_check_report report;
@@ -158,15 +149,13 @@ START_TEST(row_passes_the_gradient_check)
 }
 END_TEST
 
-static bool is_flat(enum ct_op op, int argument)
-{
+static bool is_flat(enum ct_op op, int argument) {
     const char *text = ct_op_pull_text(op, argument);
     return op_gives_mask(op) || (text && strcmp(text, "FLAT") == 0);
 }
 
 /* y itself where it is a number, or a choice by it where it is a mask. */
-static ct_var as_number(enum ct_op op, ct_tape *tape, const ct_var x[])
-{
+static ct_var as_number(enum ct_op op, ct_tape *tape, const ct_var x[]) {
     ct_var y = op_oracle(op)->record(x);
     if (!op_gives_mask(op))
         return y;
@@ -175,8 +164,7 @@ static ct_var as_number(enum ct_op op, ct_tape *tape, const ct_var x[])
 }
 
 /* Zeros by zero strides: no path, nothing allocated. */
-START_TEST(flat_arguments_have_no_gradient)
-{
+START_TEST(flat_arguments_have_no_gradient) {
     enum ct_op op = (enum ct_op)_i;
     ct_tensor *in[MOST_ARGUMENTS] = {NULL}, *zeros = ct_zeros(CT_F64, 1, (int64_t[]){9});
     if (is_elementwise(op))
@@ -202,8 +190,7 @@ START_TEST(flat_arguments_have_no_gradient)
 }
 END_TEST
 
-void add_derivatives(TCase *tc)
-{
+void add_derivatives(TCase *tc) {
     EACH_ROW(tc, row_is_the_same_on_duals);
     EACH_ROW(tc, row_has_equal_second_derivatives);
     EACH_ROW(tc, row_passes_the_gradient_check);

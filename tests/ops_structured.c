@@ -8,8 +8,7 @@
 
 /* ---- structured ops, by their records' samples */
 
-static void draw_sample(const struct ct__sample *sample, const ct_scalar *scalar, ct_tensor *in[])
-{
+static void draw_sample(const struct ct__sample *sample, const ct_scalar *scalar, ct_tensor *in[]) {
     struct draw draw = {11};
     for (int i = 0; i < sample->inputs; i++) {
         bool labels = sample->labels > 0 && i == sample->inputs - 1;
@@ -19,15 +18,13 @@ static void draw_sample(const struct ct__sample *sample, const ct_scalar *scalar
 }
 
 static ct_tensor *run(const struct ct__op_record *record, ct_tensor *const in[],
-                      const struct ct__attr *attr)
-{
+                      const struct ct__attr *attr) {
     const ct_tensor *operands[CT__MAX_INPUTS] = {in[0], in[1], in[2], in[3]};
     return record->run(operands, attr);
 }
 
 /* Some layout of the same values: turned, flipped or a slice of something larger. */
-static ct_tensor *lay_any(const ct_tensor *t, int which)
-{
+static ct_tensor *lay_any(const ct_tensor *t, int which) {
     if (ct_rank(t) >= 2)
         return lay_out(t, (enum layout)(which % LAYOUT_REPEATED));
     if (ct_rank(t) == 0)
@@ -38,8 +35,7 @@ static ct_tensor *lay_any(const ct_tensor *t, int which)
     return back;
 }
 
-static void check_sample(enum ct_op op, const struct ct__sample *sample, const ct_scalar *scalar)
-{
+static void check_sample(enum ct_op op, const struct ct__sample *sample, const ct_scalar *scalar) {
     const struct ct__op_record *record = ct__op_record(op);
     ct_tensor *in[CT__MAX_INPUTS] = {NULL};
     draw_sample(sample, scalar, in);
@@ -58,8 +54,7 @@ static void check_sample(enum ct_op op, const struct ct__sample *sample, const c
     free_all(CT__MAX_INPUTS, in);
 }
 
-START_TEST(structured_row_ignores_the_layout)
-{
+START_TEST(structured_row_ignores_the_layout) {
     const struct ct__op_record *record = ct__op_record((enum ct_op)_i);
     for (int k = 0; record && k < record->sample_count; k++) {
         for (size_t s = 0; s < COUNT(real_scalars); s++)
@@ -69,8 +64,7 @@ START_TEST(structured_row_ignores_the_layout)
 END_TEST
 
 /* The value part of a dual run is the plain run. */
-START_TEST(structured_row_is_the_same_on_duals)
-{
+START_TEST(structured_row_is_the_same_on_duals) {
     const struct ct__op_record *record = ct__op_record((enum ct_op)_i);
     for (int k = 0; record && k < record->sample_count; k++) {
         const struct ct__sample *sample = &record->samples[k];
@@ -92,8 +86,7 @@ START_TEST(structured_row_is_the_same_on_duals)
 }
 END_TEST
 
-START_TEST(structured_row_refuses_what_does_not_fit)
-{
+START_TEST(structured_row_refuses_what_does_not_fit) {
     enum ct_op op = (enum ct_op)_i;
     const struct ct__op_record *record = ct__op_record(op);
     for (int k = 0; record && k < record->error_count; k++) {
@@ -117,8 +110,7 @@ START_TEST(structured_row_refuses_what_does_not_fit)
 }
 END_TEST
 
-void add_structured(TCase *tc)
-{
+void add_structured(TCase *tc) {
     EACH_ROW(tc, structured_row_ignores_the_layout);
     EACH_ROW(tc, structured_row_is_the_same_on_duals);
     EACH_ROW(tc, structured_row_refuses_what_does_not_fit);

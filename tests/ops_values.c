@@ -28,8 +28,7 @@ static const struct {
      "x times a rounded sigmoid of a rounded cubic; more below 0, see magnified()"},
 };
 
-static long double bar_of(enum ct_op op)
-{
+static long double bar_of(enum ct_op op) {
     for (size_t i = 0; i < COUNT(bars); i++) {
         if (bars[i].op == op)
             return bars[i].bar;
@@ -39,8 +38,7 @@ static long double bar_of(enum ct_op op)
 
 /* An exponential magnifies the rounding of its argument by the argument's size: what that adds to
    the bar. */
-static long double magnified(enum ct_op op, const double x[MOST_ARGUMENTS])
-{
+static long double magnified(enum ct_op op, const double x[MOST_ARGUMENTS]) {
     long double a = (long double)x[0];
     if (op == CT_OP_normpdf)
         return a * a;
@@ -52,8 +50,7 @@ static long double magnified(enum ct_op op, const double x[MOST_ARGUMENTS])
 /* A composed formula loses digits where a factor is subnormal: there only the size of the result is
    held to. */
 static bool composed_tail(enum ct_op op, const ct_scalar *scalar, const double x[MOST_ARGUMENTS],
-                          long double exact, double result)
-{
+                          long double exact, double result) {
     long double smallest = scalar == CT_F32 ? 0x1p-126L : 0x1p-1022L;
     return bar_of(op) > 1 && fabsl(exact) < smallest * fmaxl(1, fabsl((long double)x[0])) &&
            fabsl((long double)result - exact) <= smallest;
@@ -61,28 +58,27 @@ static bool composed_tail(enum ct_op op, const ct_scalar *scalar, const double x
 
 /* SLEEF 3.5.1 lets pow overflow at e^709.782711, a little before f64 does: in the largest 2e-9 of
    the range another formula takes its place, whose error stays below 2. */
-static bool largest_powers(enum ct_op op, const ct_scalar *scalar, long double exact, double result)
-{
+static bool largest_powers(enum ct_op op, const ct_scalar *scalar, long double exact,
+                           double result) {
     return op == CT_OP_pow && scalar == CT_F64 && fabsl(exact) > 0x1p1024L * (1 - 2e-9L) &&
            ulp_error(scalar, result, exact) <= 2;
 }
 
 static void check_value(enum ct_op op, const ct_scalar *scalar, const double x[MOST_ARGUMENTS],
-                        double result)
-{
+                        double result) {
     long double exact = op_exact(op, x);
     long double error = ulp_error(scalar, result, exact);
     if (error <= bar_of(op) || error <= bar_of(op) + magnified(op, x) ||
         composed_tail(op, scalar, x, exact, result) || largest_powers(op, scalar, exact, result))
         return;
-    ck_abort_msg("%s: of %s (%a, %a, %a) is %a and not %La: off by %.3Lg units in the last place",
-                 ct_op_name(op), scalar->name, x[0], x[1], x[2], result, exact, error);
+    ck_abort_msg("%s: of %s (%a, %a, %a) is %a and not %La: off by %.3Lg units in the last place "
+                 "and the bar is %.3Lg (bars[] in tests/ops_values.c)",
+                 ct_op_name(op), scalar->name, x[0], x[1], x[2], result, exact, error, bar_of(op));
 }
 
 /* Applies an op to arrays of doubles, which must be items of the type, and checks every item. */
 static void check_values(enum ct_op op, const ct_scalar *scalar, size_t count,
-                         double *const values[MOST_ARGUMENTS])
-{
+                         double *const values[MOST_ARGUMENTS]) {
     int arity = op_oracle(op)->arity;
     ct_tensor *in[MOST_ARGUMENTS];
     for (int i = 0; i < arity; i++) {
@@ -106,14 +102,12 @@ static void check_values(enum ct_op op, const ct_scalar *scalar, size_t count,
     free_all(arity, in);
 }
 
-static double rounded(const ct_scalar *scalar, double value)
-{
+static double rounded(const ct_scalar *scalar, double value) {
     return scalar == CT_F32 ? (double)(float)value : value;
 }
 
 /* Uniform over the bits of the finite numbers: every exponent is as likely. */
-static double any_finite(struct draw *draw, const ct_scalar *scalar)
-{
+static double any_finite(struct draw *draw, const ct_scalar *scalar) {
     for (;;) {
         double value;
         uint64_t bits = draw_bits(draw);
@@ -130,8 +124,7 @@ static double any_finite(struct draw *draw, const ct_scalar *scalar)
     }
 }
 
-static void check_samples(enum ct_op op, const ct_scalar *scalar, bool inside)
-{
+static void check_samples(enum ct_op op, const ct_scalar *scalar, bool inside) {
     struct draw draw = {(uint64_t)op + 100};
     double *values[MOST_ARGUMENTS] = {NULL};
     for (int i = 0; i < op_oracle(op)->arity; i++) {
@@ -157,8 +150,7 @@ static void check_samples(enum ct_op op, const ct_scalar *scalar, bool inside)
         free(values[i]);
 }
 
-static void check_special(enum ct_op op, const ct_scalar *scalar)
-{
+static void check_special(enum ct_op op, const ct_scalar *scalar) {
     bool single = scalar == CT_F32;
     double tiny = single ? 0x1p-149 : 0x1p-1074, least = single ? 0x1p-126 : 0x1p-1022;
     double huge = single ? 0x1.fffffep127 : DBL_MAX, small = single ? 0x1p-30 : 0x1p-60;
@@ -186,24 +178,21 @@ static void check_special(enum ct_op op, const ct_scalar *scalar)
         free(values[i]);
 }
 
-START_TEST(row_matches_its_oracle)
-{
+START_TEST(row_matches_its_oracle) {
     enum ct_op op = (enum ct_op)_i;
     for (size_t s = 0; is_elementwise(op) && s < COUNT(real_scalars); s++)
         check_samples(op, real_scalars[s], true);
 }
 END_TEST
 
-START_TEST(row_matches_its_oracle_everywhere)
-{
+START_TEST(row_matches_its_oracle_everywhere) {
     enum ct_op op = (enum ct_op)_i;
     for (size_t s = 0; is_elementwise(op) && s < COUNT(real_scalars); s++)
         check_samples(op, real_scalars[s], false);
 }
 END_TEST
 
-START_TEST(row_matches_its_oracle_at_special_points)
-{
+START_TEST(row_matches_its_oracle_at_special_points) {
     enum ct_op op = (enum ct_op)_i;
     for (size_t s = 0; is_elementwise(op) && s < COUNT(real_scalars); s++)
         check_special(op, real_scalars[s]);
@@ -213,8 +202,7 @@ END_TEST
 /* ---- layouts, extents */
 
 /* Every operand in the layout in turn, then all; against compact copies of the same values. */
-static void check_layout(enum ct_op op, const ct_scalar *scalar, enum layout layout)
-{
+static void check_layout(enum ct_op op, const ct_scalar *scalar, enum layout layout) {
     int arity = op_oracle(op)->arity;
     ct_tensor *in[MOST_ARGUMENTS] = {NULL};
     draw_inputs(op, scalar, 2, (int64_t[]){19, 37}, in);
@@ -235,8 +223,7 @@ static void check_layout(enum ct_op op, const ct_scalar *scalar, enum layout lay
     free_all(arity, in);
 }
 
-START_TEST(row_ignores_the_layout)
-{
+START_TEST(row_ignores_the_layout) {
     enum ct_op op = (enum ct_op)_i;
     for (size_t s = 0; is_elementwise(op) && s < COUNT(real_scalars); s++) {
         for (int layout = 0; layout < LAYOUT_COUNT; layout++)
@@ -246,8 +233,7 @@ START_TEST(row_ignores_the_layout)
 END_TEST
 
 /* An item's result does not depend on how many stand beside it: vector lanes and tails agree. */
-START_TEST(row_ignores_the_length)
-{
+START_TEST(row_ignores_the_length) {
     enum ct_op op = (enum ct_op)_i;
     enum { LENGTH = 67 };
     for (size_t s = 0; is_elementwise(op) && s < COUNT(real_scalars); s++) {
@@ -271,8 +257,7 @@ START_TEST(row_ignores_the_length)
 }
 END_TEST
 
-START_TEST(row_takes_empty_and_rank_0)
-{
+START_TEST(row_takes_empty_and_rank_0) {
     static const struct {
         int rank;
         int64_t shape[3];
@@ -290,8 +275,7 @@ START_TEST(row_takes_empty_and_rank_0)
 }
 END_TEST
 
-void add_values(TCase *tc)
-{
+void add_values(TCase *tc) {
     EACH_ROW(tc, row_matches_its_oracle);
     EACH_ROW(tc, row_matches_its_oracle_everywhere);
     EACH_ROW(tc, row_matches_its_oracle_at_special_points);

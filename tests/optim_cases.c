@@ -40,8 +40,7 @@ const struct optim_case optim_cases[OPTIM_CASES] = {
     {"sgd nesterov wd", false, 0.01, {.momentum = 0.5, .weight_decay = 0.1, .nesterov = true}, {0}},
 };
 
-ct_optim *optim_of_case(const struct optim_case *c)
-{
+ct_optim *optim_of_case(const struct optim_case *c) {
     struct ct_sgd_options sgd = c->sgd;
     struct ct_adam_options adam = c->adam;
     sgd.size = sizeof sgd;
@@ -52,8 +51,7 @@ ct_optim *optim_of_case(const struct optim_case *c)
     return optim;
 }
 
-void step_ok(ct_optim *optim, ct_tensor *p, const ct_tensor *g)
-{
+void step_ok(ct_optim *optim, ct_tensor *p, const ct_tensor *g) {
     ck_assert_msg(ct_optim_step(optim, 1, &p, &g) == CT_OK, "%s", ct_error()->message);
 }
 
@@ -66,25 +64,21 @@ static struct {
     const ct_scalar *scalar;
 } scratch;
 
-static ct_tensor *keep(ct_tensor *t)
-{
+static ct_tensor *keep(ct_tensor *t) {
     ck_assert_msg(t != NULL, "%s", ct_error()->message);
     ck_assert(scratch.count < 64);
     return scratch.tensors[scratch.count++] = t;
 }
 
-static ct_tensor *k(double x)
-{
+static ct_tensor *k(double x) {
     return keep(ct_from_double(scratch.scalar, x));
 }
 
-static ct_tensor *mul(const ct_tensor *a, const ct_tensor *b)
-{
+static ct_tensor *mul(const ct_tensor *a, const ct_tensor *b) {
     return keep(ct_mul(a, b));
 }
 
-static double *doubles(const ct_tensor *t, size_t count)
-{
+static double *doubles(const ct_tensor *t, size_t count) {
     double *x = calloc(count + 1, sizeof *x);
     ck_assert_ptr_nonnull(x);
     if (ct_count(t) == count)
@@ -96,8 +90,7 @@ static double *doubles(const ct_tensor *t, size_t count)
 }
 
 // a b + c, rounded once; c has the shape of the result, b may be of rank 0.
-static ct_tensor *fused(const ct_tensor *a, const ct_tensor *b, const ct_tensor *c)
-{
+static ct_tensor *fused(const ct_tensor *a, const ct_tensor *b, const ct_tensor *c) {
     size_t n = ct_count(c);
     double *x = doubles(a, n), *y = doubles(b, n), *z = doubles(c, n);
     for (size_t i = 0; i < n; i++)
@@ -110,21 +103,18 @@ static ct_tensor *fused(const ct_tensor *a, const ct_tensor *b, const ct_tensor 
     return keep(t);
 }
 
-static ct_tensor *settled(ct_tensor *x)
-{
+static ct_tensor *settled(ct_tensor *x) {
     double least = scratch.scalar == CT_F32 ? (double)FLT_MIN : DBL_MIN;
     return keep(ct_where(keep(ct_less(keep(ct_abs(x)), k(least))), k(0), x));
 }
 
-static void replace(ct_tensor **state, const ct_tensor *t)
-{
+static void replace(ct_tensor **state, const ct_tensor *t) {
     ct_free(*state);
     *state = ct_copy(t);
 }
 
 static ct_tensor *sgd_in_parts(struct parts *s, const struct optim_case *c, int t,
-                               const ct_tensor *p, const ct_tensor *g)
-{
+                               const ct_tensor *p, const ct_tensor *g) {
     const ct_tensor *d = g;
     if (c->sgd.weight_decay != 0)
         d = fused(p, k(c->sgd.weight_decay), d);
@@ -140,8 +130,7 @@ static ct_tensor *sgd_in_parts(struct parts *s, const struct optim_case *c, int 
 }
 
 static ct_tensor *adam_in_parts(struct parts *s, const struct optim_case *c, int t,
-                                const ct_tensor *p, const ct_tensor *g)
-{
+                                const ct_tensor *p, const ct_tensor *g) {
     const struct ct_adam_options *o = &c->adam;
     if (!s->first) {
         s->first = ct_zeros(scratch.scalar, ct_rank(p), ct_shape(p));
@@ -168,8 +157,7 @@ static ct_tensor *adam_in_parts(struct parts *s, const struct optim_case *c, int
 }
 
 ct_tensor *step_in_parts(struct parts *parts, const struct optim_case *c, int t, ct_tensor *p,
-                         const ct_tensor *g)
-{
+                         const ct_tensor *g) {
     scratch.scalar = ct_dtype(p);
     ct_tensor *next = ct_copy((c->is_adam ? adam_in_parts : sgd_in_parts)(parts, c, t, p, g));
     ct_free(p);
@@ -178,8 +166,7 @@ ct_tensor *step_in_parts(struct parts *parts, const struct optim_case *c, int t,
     return next;
 }
 
-void free_parts(struct parts *parts)
-{
+void free_parts(struct parts *parts) {
     ct_free(parts->first);
     ct_free(parts->second);
     ct_free(parts->largest);
@@ -187,8 +174,7 @@ void free_parts(struct parts *parts)
 
 // ---- recorded runs
 
-static json_t *golden(void)
-{
+static json_t *golden(void) {
     static json_t *root;
     const char *folder = getenv("CT_CASES");
     char path[4096];
@@ -198,13 +184,11 @@ static json_t *golden(void)
     return root;
 }
 
-int golden_optim_count(void)
-{
+int golden_optim_count(void) {
     return golden() ? (int)json_array_size(json_object_get(golden(), "runs")) : 1;
 }
 
-static ct_tensor *row_of(const json_t *row, const ct_scalar *scalar)
-{
+static ct_tensor *row_of(const json_t *row, const ct_scalar *scalar) {
     double x[16];
     int64_t n = (int64_t)json_array_size(row);
     ck_assert(n <= 16);
@@ -217,8 +201,7 @@ static ct_tensor *row_of(const json_t *row, const ct_scalar *scalar)
     return t;
 }
 
-static const struct optim_case *case_named(const char *name)
-{
+static const struct optim_case *case_named(const char *name) {
     for (int i = 0; i < OPTIM_CASES; i++)
         if (strcmp(optim_cases[i].name, name) == 0)
             return &optim_cases[i];
@@ -226,8 +209,7 @@ static const struct optim_case *case_named(const char *name)
     return NULL;
 }
 
-void golden_optim_run(int i)
-{
+void golden_optim_run(int i) {
     json_t *root = golden();
     if (!root) {
         ct_test_skip("no golden_optim.json in CT_CASES or ../shared/cases");

@@ -15,8 +15,7 @@
 
 /* ---- running */
 
-static int temporary_file(void)
-{
+static int temporary_file(void) {
     int fd = open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0)
         return fd;
@@ -26,15 +25,13 @@ static int temporary_file(void)
     return fd;
 }
 
-static void read_back(int fd, char *text, size_t size)
-{
+static void read_back(int fd, char *text, size_t size) {
     ssize_t count = pread(fd, text, size - 1, 0);
     text[count > 0 ? count : 0] = '\0';
     close(fd);
 }
 
-static void place_output(enum run_output output, int file)
-{
+static void place_output(enum run_output output, int file) {
     int ends[2];
     switch (output) {
     case RUN_READ:
@@ -57,8 +54,7 @@ static void place_output(enum run_output output, int file)
 }
 
 static void start(enum run_output output, int out, int err, const char *const *variables,
-                  const char *const *arguments)
-{
+                  const char *const *arguments) {
     char *words[64];
     int count = 0;
     for (; arguments[count] && count < 63; count++)
@@ -73,8 +69,7 @@ static void start(enum run_output output, int out, int err, const char *const *v
 }
 
 void run_program(struct run_result *result, enum run_output output, const char *const *variables,
-                 const char *const *arguments)
-{
+                 const char *const *arguments) {
     int out = temporary_file(), err = temporary_file(), status;
     ck_assert_msg(out >= 0 && err >= 0, "no temporary file: %s", strerror(errno));
     fflush(NULL);
@@ -94,27 +89,23 @@ void run_program(struct run_result *result, enum run_output output, const char *
 
 static char scratch[PATH_MAX / 2];
 
-void scratch_make(void)
-{
+void scratch_make(void) {
     snprintf(scratch, sizeof scratch, "%s/ct-tests-XXXXXX", P_tmpdir);
     ck_assert_ptr_nonnull(mkdtemp(scratch));
 }
 
-static int remove_one(const char *path, const struct stat *found, int kind, struct FTW *walk)
-{
+static int remove_one(const char *path, const struct stat *found, int kind, struct FTW *walk) {
     (void)found;
     (void)kind;
     (void)walk;
     return remove(path);
 }
 
-void scratch_remove(void)
-{
+void scratch_remove(void) {
     nftw(scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-const char *scratch_path(const char *name)
-{
+const char *scratch_path(const char *name) {
     static char paths[8][PATH_MAX];
     static unsigned next;
     char *path = paths[next++ % 8];
@@ -122,8 +113,7 @@ const char *scratch_path(const char *name)
     return path;
 }
 
-char *file_text(const char *path)
-{
+char *file_text(const char *path) {
     FILE *file = fopen(path, "rb");
     ck_assert_msg(file != NULL, "%s: %s", path, strerror(errno));
     fseek(file, 0, SEEK_END);

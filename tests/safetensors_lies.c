@@ -75,8 +75,7 @@ static const struct {
 
 // clang-format on
 
-static void write_lie(const char *header, size_t bytes)
-{
+static void write_lie(const char *header, size_t bytes) {
     char file[4096] = {0};
     uint64_t length = strlen(header);
     memcpy(file, &length, sizeof length);
@@ -85,8 +84,7 @@ static void write_lie(const char *header, size_t bytes)
     write_file(file, sizeof length + length + bytes);
 }
 
-START_TEST(lies_are_seen_through)
-{
+START_TEST(lies_are_seen_through) {
     size_t blocks = ct_live_blocks();
     write_lie(lies[_i].header, lies[_i].bytes);
     ct_safetensors *file = ct_safetensors_load(file_path);
@@ -102,8 +100,7 @@ START_TEST(lies_are_seen_through)
 }
 END_TEST
 
-START_TEST(header_lengths_are_checked)
-{
+START_TEST(header_lengths_are_checked) {
     static const struct {
         uint64_t length;
         size_t bytes; /* after it */
@@ -125,8 +122,7 @@ START_TEST(header_lengths_are_checked)
 END_TEST
 
 /* A bomb of brackets must not use up the stack; one of text must not be kept. */
-START_TEST(deep_nesting_is_refused)
-{
+START_TEST(deep_nesting_is_refused) {
     enum { DEPTH = 1000000 };
     char *file = malloc(8 + DEPTH);
     ck_assert_ptr_nonnull(file);
@@ -141,8 +137,7 @@ START_TEST(deep_nesting_is_refused)
 }
 END_TEST
 
-START_TEST(every_cut_is_refused)
-{
+START_TEST(every_cut_is_refused) {
     ct_tensor *t = T1(1, 2, 3);
     save_file("w", t);
     size_t count;
@@ -160,8 +155,7 @@ START_TEST(every_cut_is_refused)
 END_TEST
 
 /* Whatever a byte becomes: an error or a sound tensor, never a crash. */
-START_TEST(every_byte_may_be_wrong)
-{
+START_TEST(every_byte_may_be_wrong) {
     ct_tensor *t = ct_ones(CT_BOOL, 1, (int64_t[]){3});
     save_file("w", t);
     size_t count;
@@ -184,8 +178,7 @@ START_TEST(every_byte_may_be_wrong)
 }
 END_TEST
 
-START_TEST(what_cannot_be_read_is_named)
-{
+START_TEST(what_cannot_be_read_is_named) {
     write_lie("{\"good\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[1,9]},"
               "\"odd\":{\"dtype\":\"F8_E4M3\",\"shape\":[1],\"data_offsets\":[0,1]},"
               "\"deep\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[9,13]}}",
@@ -201,8 +194,7 @@ START_TEST(what_cannot_be_read_is_named)
 }
 END_TEST
 
-START_TEST(half_floats_are_widened)
-{
+START_TEST(half_floats_are_widened) {
     static const char header[] =
         "{\"h\":{\"dtype\":\"F16\",\"shape\":[8],\"data_offsets\":[0,16]},"
         "\"b\":{\"dtype\":\"BF16\",\"shape\":[3],\"data_offsets\":[16,22]}}";
@@ -227,16 +219,14 @@ END_TEST
 
 static json_t *manifest; /* the entries about safetensors */
 
-static void read_manifest(void)
-{
+static void read_manifest(void) {
     char name[PATH_MAX];
     snprintf(name, sizeof name, "%s/crafted/MANIFEST.json", golden_cases());
     json_t *all = json_load_file(name, 0, NULL), *entry;
     size_t i;
     json_decref(manifest);
     manifest = json_array();
-    json_array_foreach(all, i, entry)
-    {
+    json_array_foreach(all, i, entry) {
         const char *file = json_string_value(json_object_get(entry, "file"));
         if (file && strncmp(file, "safetensors/", 12) == 0)
             json_array_append(manifest, entry);
@@ -244,12 +234,10 @@ static void read_manifest(void)
     json_decref(all);
 }
 
-static void check_expected(const char *name, const ct_safetensors *file, json_t *expected)
-{
+static void check_expected(const char *name, const ct_safetensors *file, json_t *expected) {
     const char *key;
     json_t *values;
-    json_object_foreach(expected, key, values)
-    {
+    json_object_foreach(expected, key, values) {
         size_t count = json_array_size(values);
         double *items = calloc(count + 1, sizeof *items);
         ck_assert_ptr_nonnull(items);
@@ -261,8 +249,7 @@ static void check_expected(const char *name, const ct_safetensors *file, json_t 
 }
 
 static void check_verdict(const char *name, const char *verdict, ct_safetensors *file,
-                          json_t *expected)
-{
+                          json_t *expected) {
     if (strcmp(verdict, "accept") == 0) {
         ck_assert_msg(file != NULL, "%s: %s", name, ct_error()->message);
         check_expected(name, file, expected);
@@ -280,8 +267,7 @@ static void check_verdict(const char *name, const char *verdict, ct_safetensors 
     }
 }
 
-START_TEST(crafted_files_get_their_verdicts)
-{
+START_TEST(crafted_files_get_their_verdicts) {
     if (json_array_size(manifest) == 0) {
         ct_test_skip("the crafted files are not here (CT_CASES)");
         return;
@@ -299,8 +285,7 @@ START_TEST(crafted_files_get_their_verdicts)
 }
 END_TEST
 
-void add_lies(Suite *suite)
-{
+void add_lies(Suite *suite) {
     TCase *tc = tcase_create("lies");
     suite_add_tcase(suite, tc);
     tcase_add_checked_fixture(tc, make_folder, remove_folder);

@@ -11,30 +11,25 @@ enum { MOST = 2 };
 
 static const double TOLERANCE = 1e-12;
 
-ct_var constant_like(ct_var v, double value)
-{
+ct_var constant_like(ct_var v, double value) {
     const ct_tensor *t = ct_value(v);
     return t ? ct_constant_of(v.tape, ct_dtype(t), value) : v;
 }
 
-static void expect(const char *what, const ct_tensor *t, struct numbers numbers)
-{
+static void expect(const char *what, const ct_tensor *t, struct numbers numbers) {
     expect_items(what, ct_copy(t), TOLERANCE, numbers.count, numbers.values);
 }
 
-static ct_tensor *vector(struct numbers numbers)
-{
+static ct_tensor *vector(struct numbers numbers) {
     return tensor_of(1, (int64_t[]){(int64_t)numbers.count}, numbers.count, numbers.values);
 }
 
-static void check_status(const char *what, const ct_tape *tape)
-{
+static void check_status(const char *what, const ct_tape *tape) {
     ck_assert_msg(ct_tape_status(tape) == CT_OK, "%s: %s", what, ct_tape_message(tape));
 }
 
 static void check_reverse(const char *what, bug_fn *fn, int n, const struct numbers x[],
-                          struct numbers y, const struct numbers dx[])
-{
+                          struct numbers y, const struct numbers dx[]) {
     ct_tape *tape = ct_tape_new();
     ct_var in[MOST], g[MOST];
     for (int i = 0; i < n; i++) {
@@ -54,8 +49,7 @@ static void check_reverse(const char *what, bug_fn *fn, int n, const struct numb
 
 /* The sum of the result's tangents when item `item` of input `which` has the tangent 1. */
 static double forward(const char *what, bug_fn *fn, int n, const struct numbers x[], int which,
-                      size_t item)
-{
+                      size_t item) {
     ct_tape *tape = ct_tape_new();
     ct_var in[MOST];
     for (int i = 0; i < n; i++) {
@@ -79,8 +73,7 @@ static double forward(const char *what, bug_fn *fn, int n, const struct numbers 
 }
 
 static void check_forward(const char *what, bug_fn *fn, int n, const struct numbers x[],
-                          const struct numbers dx[])
-{
+                          const struct numbers dx[]) {
     for (int i = 0; i < n; i++) {
         double *tangents = calloc(x[i].count + 1, sizeof *tangents);
         ck_assert_ptr_nonnull(tangents);
@@ -94,22 +87,19 @@ static void check_forward(const char *what, bug_fn *fn, int n, const struct numb
 }
 
 void check_gradient(const char *what, bug_fn *fn, struct numbers x, struct numbers y,
-                    struct numbers dx)
-{
+                    struct numbers dx) {
     check_reverse(what, fn, 1, &x, y, &dx);
     check_forward(what, fn, 1, &x, &dx);
 }
 
 void check_gradient_2(const char *what, bug_fn *fn, struct numbers x, struct numbers z,
-                      struct numbers y, struct numbers dx, struct numbers dz)
-{
+                      struct numbers y, struct numbers dx, struct numbers dz) {
     const struct numbers in[] = {x, z}, gradients[] = {dx, dz};
     check_reverse(what, fn, 2, in, y, gradients);
     check_forward(what, fn, 2, in, gradients);
 }
 
-void check_second(const char *what, bug_fn *fn, struct numbers x, struct numbers ddx)
-{
+void check_second(const char *what, bug_fn *fn, struct numbers x, struct numbers ddx) {
     ct_tape *tape = ct_tape_new();
     ct_tensor *t = vector(x);
     ct_var in = ct_leaf(tape, t, "x"), first, second;
@@ -121,8 +111,7 @@ void check_second(const char *what, bug_fn *fn, struct numbers x, struct numbers
     ct_tape_free(tape);
 }
 
-Suite *suite_bugs(void)
-{
+Suite *suite_bugs(void) {
     Suite *suite = suite_create("bugs");
     add_kinks(suite);
     add_shapes(suite);

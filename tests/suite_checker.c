@@ -20,105 +20,89 @@ Suite *suite_checker(void);
 
 /* --- functions --- */
 
-static ct_var tanh_of(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var tanh_of(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)tape, (void)n;
     return ct_var_tanh(in[0]);
 }
 
-static ct_var mul_of(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var mul_of(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)tape, (void)n;
     ct_var a = ct_var_exp(in[0]), b = ct_var_sin(in[1]);
     return ct_var_mul(a, b);
 }
 
-static ct_var sum_of_squares(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var sum_of_squares(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)tape, (void)n;
     return ct_var_sum(ct_var_square(in[0]), CT_ALL, false);
 }
 
-static ct_var first_alone(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var first_alone(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)tape, (void)n;
     return ct_var_exp(in[0]);
 }
 
-static ct_var relu_of(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var relu_of(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)tape, (void)n;
     return ct_var_relu(in[0]);
 }
 
-static ct_var abs_of(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var abs_of(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)tape, (void)n;
     return ct_var_abs(in[0]);
 }
 
-static ct_var sign_of(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var sign_of(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)tape, (void)n;
     return ct_var_sign(in[0]);
 }
 
-static ct_var max_of(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var max_of(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)tape, (void)n;
     return ct_var_max(in[0], CT_ALL, false);
 }
 
-static ct_var sqrt_of(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var sqrt_of(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)tape, (void)n;
     return ct_var_sqrt(in[0]);
 }
 
-static ct_var log_of(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var log_of(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)tape, (void)n;
     return ct_var_log(in[0]);
 }
 
 /* sqrt(x^2 + c^2): smooth, but bent as sharply as c is small. */
-static ct_var nearly_abs(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var nearly_abs(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     const double *c = context;
     (void)n;
     ct_var k = ct_constant_of(tape, ct_dtype(ct_value(in[0])), *c * *c);
     return ct_var_sqrt(ct_var_add(ct_var_square(in[0]), k));
 }
 
-static ct_var row_losses(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var row_losses(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)tape, (void)n;
     return ct_var_cross_entropy(in[0], in[1], CT_REDUCE_NONE);
 }
 
 /* A constant with the value of a variable: the tape sees no path through it, while dual numbers and
    moved inputs do. */
-static ct_var detached(ct_tape *tape, ct_var v)
-{
+static ct_var detached(ct_tape *tape, ct_var v) {
     return ct_constant(tape, ct_value(v), NULL);
 }
 
 /* x x, whose tape knows one factor: a product rule that forgets the other. */
-static ct_var forgets_a_factor(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var forgets_a_factor(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)n;
     return ct_var_mul(in[0], detached(tape, in[0]));
 }
 
-static ct_var forgets_everything(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var forgets_everything(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)n;
     return ct_var_exp(detached(tape, in[0]));
 }
 
 /* The value is x^3 and the gradient 3 x^2, but as a constant: wrong at second order only. */
-static ct_var forgets_the_second_order(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var forgets_the_second_order(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)n;
     ct_var s = detached(tape, in[0]);
     ct_var three = ct_constant_of(tape, ct_dtype(ct_value(s)), 3);
@@ -127,8 +111,7 @@ static ct_var forgets_the_second_order(void *context, ct_tape *tape, size_t n, c
 }
 
 /* Where forward mode is the wrong one: its dual numbers lose their tangents. */
-static ct_var drops_tangents(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var drops_tangents(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)n;
     const ct_tensor *x = ct_value(in[0]);
     if (!x || ct_dtype(x) != CT_DUAL64)
@@ -142,8 +125,8 @@ static ct_var drops_tangents(void *context, ct_tape *tape, size_t n, const ct_va
 
 /* --- running --- */
 
-static ct_tensor *from(const ct_scalar *scalar, int rank, const int64_t *shape, const double *items)
-{
+static ct_tensor *from(const ct_scalar *scalar, int rank, const int64_t *shape,
+                       const double *items) {
     size_t count = 1;
     for (int k = 0; k < rank; k++)
         count *= (size_t)shape[k];
@@ -152,8 +135,7 @@ static ct_tensor *from(const ct_scalar *scalar, int rank, const int64_t *shape, 
     return t;
 }
 
-static ct_tensor *uniform(int rank, const int64_t *shape, double low, double high)
-{
+static ct_tensor *uniform(int rank, const int64_t *shape, double low, double high) {
     ct_random random = ct_random_of(5, 6);
     ct_tensor *t = ct_uniform(&random, CT_F64, rank, shape, low, high);
     ck_assert_ptr_nonnull(t);
@@ -161,8 +143,7 @@ static ct_tensor *uniform(int rank, const int64_t *shape, double low, double hig
 }
 
 /* Checks a function of one input, which is freed. */
-static struct ct_check_report check(ct_check_fn *fn, ct_tensor *x)
-{
+static struct ct_check_report check(ct_check_fn *fn, ct_tensor *x) {
     struct ct_check_report report;
     const ct_tensor *inputs[] = {x};
     ck_assert_msg(ct_check_gradient(fn, NULL, 1, inputs, NULL, &report) == CT_OK, "%s",
@@ -171,21 +152,18 @@ static struct ct_check_report check(ct_check_fn *fn, ct_tensor *x)
     return report;
 }
 
-static void verdict(const struct ct_check_report *r, enum ct_verdict want)
-{
+static void verdict(const struct ct_check_report *r, enum ct_verdict want) {
     ck_assert_msg(r->verdict == want, "verdict %d instead of %d: %s", r->verdict, want, r->message);
     ck_assert_str_ne(r->message, "");
 }
 
-static void says(const struct ct_check_report *r, const char *part)
-{
+static void says(const struct ct_check_report *r, const char *part) {
     ck_assert_msg(strstr(r->message, part) != NULL, "\"%s\" does not say \"%s\"", r->message, part);
 }
 
 /* --- right functions pass --- */
 
-START_TEST(right_functions_pass)
-{
+START_TEST(right_functions_pass) {
     struct ct_check_report r = check(tanh_of, uniform(SHAPE(7), -2, 2));
     verdict(&r, CT_CHECK_PASS);
     ck_assert_uint_eq(r.checked, 7);
@@ -206,8 +184,7 @@ START_TEST(right_functions_pass)
 }
 END_TEST
 
-START_TEST(two_inputs_pass_with_broadcasting)
-{
+START_TEST(two_inputs_pass_with_broadcasting) {
     ct_tensor *x = uniform(SHAPE(2, 3), -1, 1), *z = uniform(SHAPE(3), -1, 1);
     const ct_tensor *inputs[] = {x, z};
     struct ct_check_report r;
@@ -222,8 +199,7 @@ START_TEST(two_inputs_pass_with_broadcasting)
 }
 END_TEST
 
-START_TEST(unused_input_passes)
-{
+START_TEST(unused_input_passes) {
     ct_tensor *x = uniform(SHAPE(3), -1, 1), *z = uniform(SHAPE(2, 2), -1, 1);
     const ct_tensor *inputs[] = {x, z};
     struct ct_check_report r;
@@ -237,8 +213,7 @@ START_TEST(unused_input_passes)
 }
 END_TEST
 
-START_TEST(integer_inputs_are_passed_on)
-{
+START_TEST(integer_inputs_are_passed_on) {
     ct_tensor *x = uniform(SHAPE(3, 4), -1, 1);
     ct_tensor *labels = from(CT_I64, SHAPE(3), (double[]){3, 0, 2});
     const ct_tensor *inputs[] = {x, labels};
@@ -255,8 +230,7 @@ START_TEST(integer_inputs_are_passed_on)
 END_TEST
 
 /* B137: f32 inputs are checked in f64. */
-START_TEST(f32_is_checked_in_f64)
-{
+START_TEST(f32_is_checked_in_f64) {
     ct_tensor *x = uniform(SHAPE(5), -1, 1);
     struct ct_check_report r = check(tanh_of, ct_astype(x, CT_F32));
     ct_free(x);
@@ -266,8 +240,7 @@ START_TEST(f32_is_checked_in_f64)
 END_TEST
 
 /* B135: a checker that moves a copy of a view sees a numeric gradient of 0. */
-START_TEST(strided_inputs_pass)
-{
+START_TEST(strided_inputs_pass) {
     ct_tensor *x = uniform(SHAPE(4, 6), -1, 1);
     ct_tensor *row = uniform(SHAPE(3), -1, 1);
     ct_tensor *views[] = {ct_transpose(x),
@@ -289,8 +262,7 @@ START_TEST(strided_inputs_pass)
 }
 END_TEST
 
-START_TEST(large_inputs_are_sampled)
-{
+START_TEST(large_inputs_are_sampled) {
     struct ct_check_report r = check(tanh_of, uniform(SHAPE(10, 100), -1, 1));
     verdict(&r, CT_CHECK_PASS);
     ck_assert_uint_eq(r.checked, 256);
@@ -298,8 +270,7 @@ START_TEST(large_inputs_are_sampled)
 END_TEST
 
 /* Steps adapt: large, tiny and mixed magnitudes, functions far larger than their slopes. */
-START_TEST(magnitudes_do_not_matter)
-{
+START_TEST(magnitudes_do_not_matter) {
     double items[] = {1e-8, 1e-3, 1, 1e3, 1e8, 1e150, -1e-8, -1e8, 3e-300};
     struct ct_check_report r = check(sum_of_squares, from(CT_F64, SHAPE(4), items));
     verdict(&r, CT_CHECK_PASS);
@@ -341,8 +312,7 @@ struct plant {
     enum ct_op op; /* also in single nodes of this op */
 };
 
-static ct_tensor *plant_gradient(void *context, enum ct_op op, size_t input, const ct_tensor *g)
-{
+static ct_tensor *plant_gradient(void *context, enum ct_op op, size_t input, const ct_tensor *g) {
     const struct plant *plant = context;
     if (input != plant->input || op != CT_OP_COUNT)
         return NULL;
@@ -354,8 +324,7 @@ static ct_tensor *plant_gradient(void *context, enum ct_op op, size_t input, con
 }
 
 static double plant_answer(void *context, enum ct_op op, int order, enum ct__answer which,
-                           size_t input, size_t item, double answer)
-{
+                           size_t input, size_t item, double answer) {
     const struct plant *plant = context;
     bool is_tape = which == CT__ANSWER_TAPE, is_dual = which == CT__ANSWER_DUAL;
     bool here = input == plant->input, at = here && item == plant->item;
@@ -398,8 +367,7 @@ static double plant_answer(void *context, enum ct_op op, int order, enum ct__ans
     return answer;
 }
 
-static struct ct_check_report check_planted(struct plant *plant, bool second_order)
-{
+static struct ct_check_report check_planted(struct plant *plant, bool second_order) {
     struct ct__check_seam seam = {plant, plant_gradient, plant_answer};
     ct_tensor *x = uniform(SHAPE(2, 3), 0.3, 1), *z = uniform(SHAPE(3), 0.3, 1);
     const ct_tensor *inputs[] = {x, z};
@@ -415,8 +383,7 @@ static struct ct_check_report check_planted(struct plant *plant, bool second_ord
 }
 
 /* B136, each fault in each input. */
-START_TEST(planted_faults_fail)
-{
+START_TEST(planted_faults_fail) {
     struct plant plant = {
         .fault = (enum fault)(_i / 2), .input = (size_t)_i % 2, .op = CT_OP_COUNT};
     plant.item = plant.input == 0 ? 4 : 2;
@@ -445,8 +412,7 @@ START_TEST(planted_faults_fail)
 }
 END_TEST
 
-START_TEST(second_order_faults_need_second_order)
-{
+START_TEST(second_order_faults_need_second_order) {
     struct plant plant = {.fault = SECOND_FACTOR, .op = CT_OP_COUNT};
     struct ct_check_report r = check_planted(&plant, false);
     verdict(&r, CT_CHECK_PASS);
@@ -456,8 +422,7 @@ START_TEST(second_order_faults_need_second_order)
 }
 END_TEST
 
-START_TEST(guilty_node_is_named)
-{
+START_TEST(guilty_node_is_named) {
     static const struct {
         enum ct_op op;
         size_t node;
@@ -475,8 +440,7 @@ START_TEST(guilty_node_is_named)
 END_TEST
 
 /* Wrong by the recording itself, without a seam. */
-START_TEST(forgetful_functions_fail)
-{
+START_TEST(forgetful_functions_fail) {
     static const struct {
         ct_check_fn *fn;
         bool second_order;
@@ -502,8 +466,7 @@ END_TEST
 /* --- points without a derivative --- */
 
 /* B138: reported as a kink, not as a wrong gradient, and never silently passed. */
-START_TEST(kinks_are_reported)
-{
+START_TEST(kinks_are_reported) {
     static const struct {
         ct_check_fn *fn;
         double items[3];
@@ -524,8 +487,7 @@ START_TEST(kinks_are_reported)
 END_TEST
 
 /* Beside a kink the step shrinks until it no longer reaches it. */
-START_TEST(beside_a_kink_is_no_kink)
-{
+START_TEST(beside_a_kink_is_no_kink) {
     double items[] = {1e-3, -1e-3, 1e-5, -1e-5, 3e-6, -3e-6, 1e-6, -1e-6, 1e-7, -1e-7};
     struct ct_check_report r = check(relu_of, from(CT_F64, SHAPE(10), items));
     verdict(&r, CT_CHECK_PASS);
@@ -534,8 +496,7 @@ START_TEST(beside_a_kink_is_no_kink)
 }
 END_TEST
 
-START_TEST(sharp_bends_are_no_kinks)
-{
+START_TEST(sharp_bends_are_no_kinks) {
     double bends[] = {1, 1e-2, 1e-4, 1e-5, 1e-6};
     ct_tensor *x = from(CT_F64, SHAPE(3), (double[]){0, 1, -1e-3});
     const ct_tensor *inputs[] = {x};
@@ -546,8 +507,7 @@ START_TEST(sharp_bends_are_no_kinks)
 }
 END_TEST
 
-START_TEST(a_fault_beside_a_kink_fails)
-{
+START_TEST(a_fault_beside_a_kink_fails) {
     struct plant plant = {.fault = FACTOR, .op = CT_OP_COUNT};
     struct ct__check_seam seam = {&plant, plant_gradient, plant_answer};
     ct_tensor *x = from(CT_F64, SHAPE(3), (double[]){0, 1, 2});
@@ -563,8 +523,7 @@ START_TEST(a_fault_beside_a_kink_fails)
 }
 END_TEST
 
-START_TEST(what_is_not_finite_fails)
-{
+START_TEST(what_is_not_finite_fails) {
     static const struct {
         ct_check_fn *fn;
         double item;
@@ -590,16 +549,14 @@ struct known {
     double x;
 };
 
-static ct_status known_change(void *context, double t, struct ct__change *change)
-{
+static ct_status known_change(void *context, double t, struct ct__change *change) {
     const struct known *k = context;
     double y = k->f(k->x + t);
     *change = (struct ct__change){y - k->f(k->x), 4 * DBL_EPSILON * fabs(y)};
     return CT_OK;
 }
 
-START_TEST(differences_know_their_error)
-{
+START_TEST(differences_know_their_error) {
     static const struct {
         double (*f)(double), (*slope)(double);
     } cases[] = {{exp, exp}, {sin, cos}, {sinh, cosh}, {cosh, sinh}};
@@ -619,14 +576,12 @@ END_TEST
 
 /* --- arguments --- */
 
-static ct_var nothing(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var nothing(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)tape, (void)n, (void)in;
     return ct_var_null();
 }
 
-static ct_var wrong_shapes(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var wrong_shapes(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)n;
     ct_tensor *t = ct_zeros(CT_F64, SHAPE(5));
     ct_var v = ct_var_add(in[0], ct_constant(tape, t, NULL));
@@ -634,21 +589,18 @@ static ct_var wrong_shapes(void *context, ct_tape *tape, size_t n, const ct_var 
     return v;
 }
 
-static ct_var compares(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var compares(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     (void)context, (void)tape, (void)n;
     return ct_var_less(in[0], in[0]);
 }
 
-static ct_var another_each_time(void *context, ct_tape *tape, size_t n, const ct_var *in)
-{
+static ct_var another_each_time(void *context, ct_tape *tape, size_t n, const ct_var *in) {
     int *calls = context;
     (void)tape, (void)n;
     return ct_var_slice(in[0], 0, 0, 1 + (*calls)++ % 2, 1);
 }
 
-START_TEST(wrong_calls_are_errors)
-{
+START_TEST(wrong_calls_are_errors) {
     int calls = 0;
     ct_tensor *x = uniform(SHAPE(3), -1, 1), *labels = ct_zeros(CT_I64, SHAPE(3));
     ct_tensor *dual = ct_dual(x, NULL);
@@ -686,8 +638,7 @@ END_TEST
 
 /* --- the op table --- */
 
-START_TEST(row_passes)
-{
+START_TEST(row_passes) {
     enum ct_op op = (enum ct_op)_i;
     struct ct_check_options options = ct_check_options_init();
     options.second_order = true;
@@ -703,8 +654,7 @@ START_TEST(row_passes)
 }
 END_TEST
 
-START_TEST(domains_are_those_of_the_table)
-{
+START_TEST(domains_are_those_of_the_table) {
     ck_assert_double_eq(ct__op_domain(CT_OP_pow, 0).low, 0.2);
     ck_assert_double_eq(ct__op_domain(CT_OP_pow, 1).low, -2);
     ck_assert_double_eq(ct__op_domain(CT_OP_log, 0).low, 0.1);
@@ -717,21 +667,18 @@ START_TEST(domains_are_those_of_the_table)
 }
 END_TEST
 
-static void nothing_is_left(void)
-{
+static void nothing_is_left(void) {
     ck_assert_uint_eq(ct_live_blocks(), 0);
 }
 
-static TCase *add_case(Suite *suite, const char *name)
-{
+static TCase *add_case(Suite *suite, const char *name) {
     TCase *tc = tcase_create(name);
     tcase_add_checked_fixture(tc, NULL, nothing_is_left);
     suite_add_tcase(suite, tc);
     return tc;
 }
 
-Suite *suite_checker(void)
-{
+Suite *suite_checker(void) {
     Suite *suite = suite_create("checker");
     TCase *tc = add_case(suite, "passes");
     tcase_add_test(tc, right_functions_pass);

@@ -15,15 +15,13 @@
 
 static struct run_result result;
 
-static const char *command(void)
-{
+static const char *command(void) {
     static char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/cotangent", ct_test_bin_dir());
     return path;
 }
 
-static void run(enum run_output output, const char *const *variables, const char *const *words)
-{
+static void run(enum run_output output, const char *const *variables, const char *const *words) {
     const char *arguments[16] = {command()};
     for (int i = 0; words[i]; i++) {
         ck_assert_int_lt(i, 14);
@@ -34,8 +32,7 @@ static void run(enum run_output output, const char *const *variables, const char
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static int count_files(const char *path)
-{
+static int count_files(const char *path) {
     DIR *folder = opendir(path);
     ck_assert_ptr_nonnull(folder);
     int count = 0;
@@ -65,7 +62,10 @@ static const struct wrong {
     {2, "Try 'cotangent train --help'", {"train", "--fast"}, NULL},
     {2, "no use for the argument 'digits.csv'", {"train", "digits.csv"}, NULL},
     {2, "--epochs needs a value", {"train", "--epochs"}, NULL},
-    {2, "--epochs takes a whole number from 1 to 100000, not '0'", {"train", "--epochs", "0"}, NULL},
+    {2,
+     "--epochs takes a whole number from 1 to 100000, not '0'",
+     {"train", "--epochs", "0"},
+     NULL},
     {2, "not '-1'", {"train", "--epochs", "-1"}, NULL},
     {2, "not '+3'", {"train", "--epochs", "+3"}, NULL},
     {2, "not ' 3'", {"train", "--epochs", " 3"}, NULL},
@@ -73,7 +73,10 @@ static const struct wrong {
     {2, "not '1e3'", {"train", "--epochs", "1e3"}, NULL},
     {2, "not ''", {"train", "--epochs", ""}, NULL},
     {2, "not '99999999999999999999999'", {"train", "--epochs", "99999999999999999999999"}, NULL},
-    {2, "--batch takes a whole number from 1 to 1438, not '1439'", {"train", "--batch", "1439"}, NULL},
+    {2,
+     "--batch takes a whole number from 1 to 1438, not '1439'",
+     {"train", "--batch", "1439"},
+     NULL},
     {2, "--seed takes", {"train", "--seed", "18446744073709551616"}, NULL},
     {2, "--lr takes a number above 0", {"train", "--lr", "0"}, NULL},
     {2, "not '-0.1'", {"train", "--lr", "-0.1"}, NULL},
@@ -106,13 +109,11 @@ static const struct wrong {
     {1, "CT_NUM_THREADS", {"info"}, "CT_NUM_THREADS=1000000"},
 };
 
-static const char *with_path(const char *word)
-{
+static const char *with_path(const char *word) {
     return word && word[0] == '@' ? scratch_path(word + 1) : word;
 }
 
-static void lay_out_scratch(void)
-{
+static void lay_out_scratch(void) {
     scratch_make();
     FILE *file = fopen(scratch_path("file"), "w");
     ck_assert_ptr_nonnull(file);
@@ -123,8 +124,7 @@ static void lay_out_scratch(void)
     ck_assert_int_eq(mkdir(scratch_path("blocked/model.safetensors"), 0777), 0);
 }
 
-START_TEST(wrong_input_is_refused)
-{
+START_TEST(wrong_input_is_refused) {
     const struct wrong *wrong = &wrongs[_i];
     lay_out_scratch();
     const char *words[7] = {NULL};
@@ -144,8 +144,7 @@ START_TEST(wrong_input_is_refused)
 }
 END_TEST
 
-START_TEST(unwritable_folder_is_refused)
-{
+START_TEST(unwritable_folder_is_refused) {
     if (geteuid() == 0) {
         ct_test_skip("the superuser may write anywhere");
         return;
@@ -183,8 +182,7 @@ static const struct lost {
     {RUN_CLOSED, "", {"info"}},
 };
 
-START_TEST(lost_output_is_a_failure)
-{
+START_TEST(lost_output_is_a_failure) {
     const struct lost *lost = &losts[_i];
     run(lost->output, NULL, (const char *const[]){lost->word[0], lost->word[1], NULL});
     ck_assert_int_eq(result.status, 1);
@@ -195,8 +193,7 @@ START_TEST(lost_output_is_a_failure)
 }
 END_TEST
 
-START_TEST(training_without_output_writes_nothing)
-{
+START_TEST(training_without_output_writes_nothing) {
     static const enum run_output outputs[] = {RUN_FULL_DISK, RUN_BROKEN_PIPE, RUN_CLOSED};
     scratch_make();
     run(outputs[_i], NULL, WORDS("train", "--quick", "--out", scratch_path("run")));
@@ -208,8 +205,7 @@ END_TEST
 
 /* ---- help */
 
-START_TEST(help_teaches)
-{
+START_TEST(help_teaches) {
     static const char *const commands[] = {"train", "check", "graph", "info"};
     run(RUN_READ, NULL, WORDS("--help"));
     ck_assert_int_eq(result.status, 0);
@@ -230,8 +226,7 @@ END_TEST
 
 /* ---- what it writes */
 
-static const char *last_line(const char *text)
-{
+static const char *last_line(const char *text) {
     static char line[512];
     size_t length = strlen(text);
     ck_assert_uint_gt(length, 0);
@@ -244,14 +239,13 @@ static const char *last_line(const char *text)
 }
 
 /* The digest in the last line, after checking the line's form. */
-static const char *digest_of(const char *isa, const char *threads)
-{
+static const char *digest_of(const char *isa, const char *threads) {
     static char digest[65];
     char word[16];
     int count, end = 0;
     const char *line = last_line(result.out);
-    int found = sscanf(line, "sha256 %64[0-9a-f] isa=%15[a-z0-9] threads=%d%n", digest, word,
-                       &count, &end);
+    int found =
+        sscanf(line, "sha256 %64[0-9a-f] isa=%15[a-z0-9] threads=%d%n", digest, word, &count, &end);
     ck_assert_msg(found == 3 && !line[end] && strlen(digest) == 64, "the last line is: %s", line);
     if (isa)
         ck_assert_str_eq(word, isa);
@@ -260,8 +254,7 @@ static const char *digest_of(const char *isa, const char *threads)
     return digest;
 }
 
-START_TEST(train_writes_its_files)
-{
+START_TEST(train_writes_its_files) {
     scratch_make();
     const char *folder = scratch_path("run");
     for (int again = 0; again < 2; again++) { /* into a new folder, then over the old files */
@@ -289,8 +282,8 @@ START_TEST(train_writes_its_files)
     ck_assert_int_eq(ct_shape(weight)[0], 64);
     struct ct_named_tensor tensors[4];
     for (size_t i = 0; i < 4; i++)
-        tensors[i] = (struct ct_named_tensor){ct_safetensors_name(model, i),
-                                              ct_safetensors_at(model, i)};
+        tensors[i] =
+            (struct ct_named_tensor){ct_safetensors_name(model, i), ct_safetensors_at(model, i)};
     char digest[65];
     ck_assert_int_eq(ct_tensors_digest(4, tensors, digest), CT_OK);
     ck_assert_str_eq(digest, digest_of(NULL, NULL));
@@ -303,8 +296,7 @@ START_TEST(train_writes_its_files)
 }
 END_TEST
 
-START_TEST(train_without_dot_says_so)
-{
+START_TEST(train_without_dot_says_so) {
     scratch_make();
     run(RUN_READ, WORDS("PATH=/nowhere"), WORDS("train", "--quick", "--out", scratch_path("run")));
     ck_assert_int_eq(result.status, 0);
@@ -315,8 +307,7 @@ START_TEST(train_without_dot_says_so)
 }
 END_TEST
 
-START_TEST(options_change_the_weights)
-{
+START_TEST(options_change_the_weights) {
     static const char *const options[][2] = {
         {"--seed", "1"}, {"--seed", "2"}, {"--lr", "0.02"}, {"--batch", "64"}, {"--epochs", "1"}};
     char digests[5][65];
@@ -333,8 +324,7 @@ START_TEST(options_change_the_weights)
 }
 END_TEST
 
-START_TEST(graph_writes_the_same_bytes)
-{
+START_TEST(graph_writes_the_same_bytes) {
     scratch_make();
     run(RUN_READ, NULL, WORDS("graph"));
     ck_assert_int_eq(result.status, 0);
@@ -353,8 +343,7 @@ START_TEST(graph_writes_the_same_bytes)
 }
 END_TEST
 
-START_TEST(info_tells_what_runs)
-{
+START_TEST(info_tells_what_runs) {
     run(RUN_READ, WORDS("CT_ISA=scalar", "CT_NUM_THREADS=2"), WORDS("info"));
     ck_assert_int_eq(result.status, 0);
     ck_assert_ptr_nonnull(strstr(result.out, "scalar"));
@@ -362,8 +351,7 @@ START_TEST(info_tells_what_runs)
 }
 END_TEST
 
-START_TEST(check_passes_every_op)
-{
+START_TEST(check_passes_every_op) {
     run(RUN_READ, NULL, WORDS("check"));
     ck_assert_msg(result.status == 0, "%.1500s%.1500s", result.out, result.err);
     ck_assert_ptr_null(strstr(result.out, "FAIL"));
@@ -380,16 +368,14 @@ END_TEST
 static const char *const isas[] = {"scalar", "avx2", "avx512"};
 static const char *const threads[] = {"1", "2", "3"};
 
-static bool isa_is_supported(const char *isa)
-{
+static bool isa_is_supported(const char *isa) {
     char variable[32];
     snprintf(variable, sizeof variable, "CT_ISA=%s", isa);
     run(RUN_READ, WORDS(variable), WORDS("info"));
     return result.status == 0;
 }
 
-START_TEST(digest_is_the_same_everywhere)
-{
+START_TEST(digest_is_the_same_everywhere) {
     const char *isa = isas[_i];
     if (!isa_is_supported(isa)) {
         ct_test_skip(isa);
@@ -414,8 +400,7 @@ START_TEST(digest_is_the_same_everywhere)
 }
 END_TEST
 
-Suite *suite_cli(void)
-{
+Suite *suite_cli(void) {
     Suite *suite = suite_create("cli");
     TCase *input = tcase_create("wrong input");
     tcase_add_loop_test(input, wrong_input_is_refused, 0, sizeof wrongs / sizeof *wrongs);

@@ -39,16 +39,14 @@ struct lines {
 /* ---- digests of tensors */
 
 static void add_line(struct lines *lines, const char *what, const char *scalar, const char *part,
-                     const char *digest)
-{
+                     const char *digest) {
     ck_assert_uint_lt(lines->count, MOST_LINES);
     snprintf(lines->text[lines->count++], LINE_BYTES, "%s %s %s %.64s", what, scalar, part, digest);
 }
 
 /* Of a dual's two parts one after the other. Frees t. */
 static void add_tensor(struct lines *lines, const char *what, const char *scalar, const char *part,
-                       ct_tensor *t)
-{
+                       ct_tensor *t) {
     char digest[CT_SHA256_TEXT_BYTES] = "";
     ck_assert_msg(t != NULL, "%s %s %s: %s", what, scalar, part, ct_error()->message);
     bool dual = ct_dtype(t)->base != NULL;
@@ -65,8 +63,7 @@ static void add_tensor(struct lines *lines, const char *what, const char *scalar
 /* ---- elementwise rows: value, and the gradient in every argument, over their domains and over
    wild numbers of every magnitude */
 
-static ct_tensor *wild(struct draw *draw, const ct_scalar *scalar, int64_t count)
-{
+static ct_tensor *wild(struct draw *draw, const ct_scalar *scalar, int64_t count) {
     double *values = calloc((size_t)count, sizeof *values);
     ck_assert_ptr_nonnull(values);
     for (int64_t i = 0; i < count; i++) {
@@ -82,8 +79,7 @@ static ct_tensor *wild(struct draw *draw, const ct_scalar *scalar, int64_t count
 }
 
 static void draw_arguments(enum ct_op op, const ct_scalar *scalar, int64_t count, bool inside,
-                           ct_tensor *in[3])
-{
+                           ct_tensor *in[3]) {
     struct draw draw = {(uint64_t)strlen(ct_op_name(op)) + (uint64_t)ct_op_name(op)[0]};
     for (int i = 0; i < op_oracle(op)->arity; i++) {
         struct op_domain domain = op_oracle(op)->domain[i];
@@ -96,8 +92,7 @@ static void draw_arguments(enum ct_op op, const ct_scalar *scalar, int64_t count
 
 /* In every argument of the type; `of` is the part whose gradients they are. */
 static void add_gradients(struct lines *lines, enum ct_op op, const ct_scalar *scalar,
-                          const char *of, int n, ct_var x[], ct_var y)
-{
+                          const char *of, int n, ct_var x[], ct_var y) {
     for (int i = 0; i < n; i++) {
         char part[48];
         ct_var dx;
@@ -110,16 +105,14 @@ static void add_gradients(struct lines *lines, enum ct_op op, const ct_scalar *s
     }
 }
 
-static bool hash_text(void *context, const char *text, size_t length)
-{
+static bool hash_text(void *context, const char *text, size_t length) {
     ct_sha256_update(context, text, length);
     return true;
 }
 
 /* The order of nodes decides bits: the listing of the tape with second-order gradients on it. */
-static void add_listing(struct lines *lines, enum ct_op op, const ct_scalar *scalar,
-                        const char *of, int n, ct_var x[], ct_var y)
-{
+static void add_listing(struct lines *lines, enum ct_op op, const ct_scalar *scalar, const char *of,
+                        int n, ct_var x[], ct_var y) {
     char digest[CT_SHA256_TEXT_BYTES], part[48];
     struct ct_sha256 hash;
     for (int i = 0; i < n; i++) {
@@ -138,15 +131,13 @@ static void add_listing(struct lines *lines, enum ct_op op, const ct_scalar *sca
     add_line(lines, ct_op_name(op), scalar->name, part, digest);
 }
 
-static ct_var input(ct_tape *tape, const ct_tensor *t)
-{
+static ct_var input(ct_tape *tape, const ct_tensor *t) {
     return ct_dtype(t)->traits & CT_DIFFERENTIABLE ? ct_leaf(tape, t, NULL)
                                                    : ct_constant(tape, t, NULL);
 }
 
 static void add_elementwise(struct lines *lines, enum ct_op op, const ct_scalar *scalar,
-                            bool inside)
-{
+                            bool inside) {
     int arity = op_oracle(op)->arity;
     ct_tensor *in[3] = {NULL};
     ct_var x[3];
@@ -166,8 +157,7 @@ static void add_elementwise(struct lines *lines, enum ct_op op, const ct_scalar 
         ct_free(in[i]);
 }
 
-static void add_dual(struct lines *lines, enum ct_op op, const ct_scalar *scalar)
-{
+static void add_dual(struct lines *lines, enum ct_op op, const ct_scalar *scalar) {
     ct_tensor *in[3] = {NULL}, *lifted[3] = {NULL};
     int arity = op_oracle(op)->arity;
     draw_arguments(op, scalar, 501, true, in);
@@ -184,8 +174,7 @@ static void add_dual(struct lines *lines, enum ct_op op, const ct_scalar *scalar
 
 /* ---- structured rows: their records' samples */
 
-static void add_sample(struct lines *lines, enum ct_op op, const ct_scalar *scalar, int k)
-{
+static void add_sample(struct lines *lines, enum ct_op op, const ct_scalar *scalar, int k) {
     const struct ct__sample *sample = &ct__op_record(op)->samples[k];
     struct draw draw = {(uint64_t)k + 1};
     ct_tape *tape = ct_tape_new();
@@ -210,14 +199,13 @@ static void add_sample(struct lines *lines, enum ct_op op, const ct_scalar *scal
 
 /* ---- large ones, on which threads share the work */
 
-static ct_tensor *draw_matrix(uint64_t seed, const ct_scalar *scalar, int64_t rows, int64_t columns)
-{
+static ct_tensor *draw_matrix(uint64_t seed, const ct_scalar *scalar, int64_t rows,
+                              int64_t columns) {
     struct draw draw = {seed};
     return draw_tensor(&draw, scalar, 2, (int64_t[]){rows, columns}, -2, 2);
 }
 
-static void add_large(struct lines *lines, const ct_scalar *scalar)
-{
+static void add_large(struct lines *lines, const ct_scalar *scalar) {
     const char *name = scalar->name;
     ct_tensor *long_one = draw_matrix(1, scalar, 1, LONG), *many = draw_matrix(2, scalar, 3000, 67);
     ct_tensor *a = draw_matrix(3, scalar, 131, 517), *b = draw_matrix(4, scalar, 517, 203);
@@ -242,8 +230,7 @@ static void add_large(struct lines *lines, const ct_scalar *scalar)
         ct_free(all[i]);
 }
 
-static struct lines *compute(void)
-{
+static struct lines *compute(void) {
     static const ct_scalar *const reals[] = {CT_F32, CT_F64};
     struct lines *lines = calloc(1, sizeof *lines);
     ck_assert_ptr_nonnull(lines);
@@ -266,8 +253,7 @@ static struct lines *compute(void)
 
 /* ---- the committed file */
 
-static void write_golden(const struct lines *lines)
-{
+static void write_golden(const struct lines *lines) {
     FILE *file = fopen(golden, "w");
     ck_assert_msg(file != NULL, "cannot write %s: %s", golden, strerror(errno));
     for (size_t i = 0; i < lines->count; i++)
@@ -275,8 +261,7 @@ static void write_golden(const struct lines *lines)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-static const char *find_line(const struct lines *lines, const char *line)
-{
+static const char *find_line(const struct lines *lines, const char *line) {
     size_t key = (size_t)(strrchr(line, ' ') - line) + 1;
     for (size_t i = 0; i < lines->count; i++) {
         if (strncmp(lines->text[i], line, key) == 0)
@@ -286,8 +271,7 @@ static const char *find_line(const struct lines *lines, const char *line)
 }
 
 /* Prints the lines that differ; returns how many. */
-static int compare(const struct lines *lines)
-{
+static int compare(const struct lines *lines) {
     FILE *file = fopen(golden, "r");
     if (!file) {
         printf("cannot read %s: %s; CT_GOLDEN_WRITE=1 writes it\n", golden, strerror(errno));
@@ -307,7 +291,9 @@ static int compare(const struct lines *lines)
     }
     fclose(file);
     if (seen != lines->count) {
-        printf("  %zu digests are committed and %zu were computed\n", seen, lines->count);
+        printf("  %zu digests are committed and %zu were computed; after adding an op, "
+               "CT_GOLDEN_WRITE=1 build/bin/ct-tests digest adds its lines\n",
+               seen, lines->count);
         faults++;
     }
     return faults;
@@ -317,8 +303,7 @@ static int compare(const struct lines *lines)
 
 static const char *const isas[] = {"scalar", "avx2", "avx512"};
 
-static int child(const char *isa, const char *threads)
-{
+static int child(const char *isa, const char *threads) {
     setenv("CT_ISA", isa, 1);
     setenv("CT_NUM_THREADS", threads, 1);
     if (ct_isa_check() != CT_OK)
@@ -339,8 +324,7 @@ static int child(const char *isa, const char *threads)
     return faults ? 1 : 0;
 }
 
-START_TEST(bits_are_the_committed_ones)
-{
+START_TEST(bits_are_the_committed_ones) {
     const char *isa = isas[_i / 3];
     char threads[2] = {(char)('1' + _i % 3), '\0'};
     fflush(NULL);
@@ -363,8 +347,7 @@ START_TEST(bits_are_the_committed_ones)
 }
 END_TEST
 
-Suite *suite_digest(void)
-{
+Suite *suite_digest(void) {
     Suite *suite = suite_create("digest");
     TCase *tc = tcase_create("contract");
     suite_add_tcase(suite, tc);

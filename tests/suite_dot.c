@@ -26,8 +26,7 @@ struct text {
     size_t limit; /* stops the writer beyond; 0: none */
 };
 
-static bool add(void *context, const char *bytes, size_t length)
-{
+static bool add(void *context, const char *bytes, size_t length) {
     struct text *t = context;
     if (t->limit && t->length + length > t->limit)
         return false;
@@ -43,16 +42,14 @@ static bool add(void *context, const char *bytes, size_t length)
     return true;
 }
 
-static struct text draw(const ct_tape *tape, const struct ct_dot_options *options)
-{
+static struct text draw(const ct_tape *tape, const struct ct_dot_options *options) {
     struct text t = {0};
     ck_assert_msg(ct_tape_dot(tape, options, add, &t) == CT_OK, "%s", ct_error()->message);
     return t;
 }
 
 /* Not by strstr, which under AddressSanitizer measures all of the text each time. */
-static size_t occurrences(const struct text *t, const char *part)
-{
+static size_t occurrences(const struct text *t, const char *part) {
     size_t n = 0, length = strlen(part);
     const char *at = t->bytes, *end = t->bytes + t->length;
     while (at < end && (at = memchr(at, part[0], (size_t)(end - at)))) {
@@ -63,8 +60,7 @@ static size_t occurrences(const struct text *t, const char *part)
     return n;
 }
 
-static void has(const struct text *t, size_t n, const char *part)
-{
+static void has(const struct text *t, size_t n, const char *part) {
     size_t found = occurrences(t, part);
     ck_assert_msg(found == n, "%zu times instead of %zu: %s\nin\n%.1000s", found, n, part,
                   t->bytes);
@@ -72,8 +68,7 @@ static void has(const struct text *t, size_t n, const char *part)
 
 /* --- tapes --- */
 
-static ct_var leaf(ct_tape *tape, const char *name, int rank, const int64_t *shape)
-{
+static ct_var leaf(ct_tape *tape, const char *name, int rank, const int64_t *shape) {
     ct_random random = ct_random_of(1, 2);
     ct_tensor *value = ct_uniform(&random, CT_F64, rank, shape, -1, 1);
     ct_var v = ct_leaf(tape, value, name);
@@ -83,8 +78,7 @@ static ct_var leaf(ct_tape *tape, const char *name, int rank, const int64_t *sha
 
 /* mean((1 - sigmoid(x W + b))^2) and its gradient, in two nested scopes. (Not tanh: the order in
    which C evaluates two arguments is the compiler's, and so is that of two nodes of its rule.) */
-static ct_tape *small_tape(void)
-{
+static ct_tape *small_tape(void) {
     ct_tape *tape = ct_tape_new();
     ct_var x = leaf(tape, "x", SHAPE(4, 3)), w = leaf(tape, "W", SHAPE(3, 2)),
            b = leaf(tape, "b", SHAPE(2));
@@ -103,8 +97,7 @@ static ct_tape *small_tape(void)
 }
 
 /* A 64-64-10 classifier's training step. */
-static ct_tape *classifier_tape(void)
-{
+static ct_tape *classifier_tape(void) {
     ct_tape *tape = ct_tape_new();
     ct_random random = ct_random_of(3, 4);
     ct_tensor *images = ct_uniform(&random, CT_F32, SHAPE(32, 64), 0, 1);
@@ -134,8 +127,7 @@ static ct_tape *classifier_tape(void)
 
 /* --- Graphviz --- */
 
-static bool graphviz_is_here(void)
-{
+static bool graphviz_is_here(void) {
     static int here = -1;
     if (here < 0)
         here = system("dot -V >/dev/null 2>&1") == 0;
@@ -145,8 +137,7 @@ static bool graphviz_is_here(void)
 }
 
 /* What `dot -Tjson` makes of a text; a complaint of dot's fails the test. */
-static json_t *read_by_graphviz(const struct text *t)
-{
+static json_t *read_by_graphviz(const struct text *t) {
     char path[] = "/tmp/ct-dot-XXXXXX", command[128];
     int file = mkstemp(path);
     ck_assert_int_ge(file, 0);
@@ -173,12 +164,10 @@ static json_t *read_by_graphviz(const struct text *t)
 }
 
 /* The object whose "name" is this. */
-static const json_t *object_named(const json_t *root, const char *name)
-{
+static const json_t *object_named(const json_t *root, const char *name) {
     size_t i;
     json_t *object;
-    json_array_foreach(json_object_get(root, "objects"), i, object)
-    {
+    json_array_foreach(json_object_get(root, "objects"), i, object) {
         if (strcmp(json_string_value(json_object_get(object, "name")), name) == 0)
             return object;
     }
@@ -187,14 +176,12 @@ static const json_t *object_named(const json_t *root, const char *name)
 }
 
 /* The text that is shown for an object: line by line, joined by newlines. */
-static void shown_text(const json_t *object, char *text, size_t size)
-{
+static void shown_text(const json_t *object, char *text, size_t size) {
     size_t i, at = 0;
     json_t *op;
     double last = 0;
     text[0] = '\0';
-    json_array_foreach(json_object_get(object, "_ldraw_"), i, op)
-    {
+    json_array_foreach(json_object_get(object, "_ldraw_"), i, op) {
         if (strcmp(json_string_value(json_object_get(op, "op")), "T") != 0)
             continue;
         double y = json_number_value(json_array_get(json_object_get(op, "pt"), 1));
@@ -207,8 +194,7 @@ static void shown_text(const json_t *object, char *text, size_t size)
     }
 }
 
-static void shows(const json_t *root, const char *name, const char *want)
-{
+static void shows(const json_t *root, const char *name, const char *want) {
     char text[4096];
     shown_text(object_named(root, name), text, sizeof text);
     ck_assert_msg(strcmp(text, want) == 0, "%s shows\n%s\nand not\n%s", name, text, want);
@@ -216,8 +202,7 @@ static void shows(const json_t *root, const char *name, const char *want)
 
 /* --- bytes --- */
 
-START_TEST(same_tape_same_bytes)
-{
+START_TEST(same_tape_same_bytes) {
     ct_tape *a = classifier_tape(), *b = classifier_tape();
     struct text first = draw(a, NULL), again = draw(a, NULL), other = draw(b, NULL);
     ck_assert_str_eq(first.bytes, again.bytes);
@@ -233,8 +218,7 @@ END_TEST
 
 static const char golden_path[] = "tests/golden/tape_small.dot";
 
-START_TEST(small_tape_is_the_committed_picture)
-{
+START_TEST(small_tape_is_the_committed_picture) {
     ct_tape *tape = small_tape();
     struct ct_dot_options options = ct_dot_options_init();
     options.title = "a small tape";
@@ -261,8 +245,7 @@ START_TEST(small_tape_is_the_committed_picture)
 }
 END_TEST
 
-START_TEST(locale_does_not_show)
-{
+START_TEST(locale_does_not_show) {
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8"};
     const char *set = NULL;
     ct_tape *tape = ct_tape_new();
@@ -283,8 +266,7 @@ START_TEST(locale_does_not_show)
 }
 END_TEST
 
-START_TEST(empty_tape_is_a_digraph)
-{
+START_TEST(empty_tape_is_a_digraph) {
     ct_tape *tape = ct_tape_new();
     struct text t = draw(tape, NULL), listing = {0};
     ck_assert_int_eq(ct_tape_text(tape, add, &listing), CT_OK);
@@ -301,8 +283,7 @@ END_TEST
 
 /* --- contents --- */
 
-START_TEST(passes_and_scopes_are_clusters)
-{
+START_TEST(passes_and_scopes_are_clusters) {
     ct_tape *tape = small_tape();
     struct text t = draw(tape, NULL);
     has(&t, 1, "subgraph cluster_forward {");
@@ -325,8 +306,7 @@ START_TEST(passes_and_scopes_are_clusters)
 END_TEST
 
 /* A scope that was left and begun anew is another one; nodes of a scope apart in time are not. */
-START_TEST(scopes_are_drawn_once_however_often_they_are_entered)
-{
+START_TEST(scopes_are_drawn_once_however_often_they_are_entered) {
     ct_tape *tape = ct_tape_new();
     ct_var x = leaf(tape, "x", SHAPE(2));
     ct_scope_begin(tape, "outer");
@@ -356,8 +336,7 @@ START_TEST(scopes_are_drawn_once_however_often_they_are_entered)
 END_TEST
 
 /* The deepest nesting costs no more per node than another, and no recursion. */
-START_TEST(scopes_nest_deeply)
-{
+START_TEST(scopes_nest_deeply) {
     enum { DEPTH = 100000 };
     ct_tape *tape = ct_tape_new();
     ct_var x = leaf(tape, "x", SHAPE(2));
@@ -374,8 +353,7 @@ START_TEST(scopes_nest_deeply)
 }
 END_TEST
 
-START_TEST(a_node_used_twice_has_two_edges)
-{
+START_TEST(a_node_used_twice_has_two_edges) {
     ct_tape *tape = ct_tape_new();
     ct_var x = leaf(tape, "x", SHAPE(2));
     ct_var_mul(x, x);
@@ -391,8 +369,7 @@ START_TEST(a_node_used_twice_has_two_edges)
 }
 END_TEST
 
-START_TEST(numbers_stand_in_their_users)
-{
+START_TEST(numbers_stand_in_their_users) {
     ct_tape *tape = ct_tape_new();
     ct_var x = leaf(tape, "x", SHAPE(2));
     ct_var_sub(ct_constant_of(tape, CT_F64, 1), x);
@@ -423,8 +400,7 @@ START_TEST(numbers_stand_in_their_users)
 }
 END_TEST
 
-START_TEST(options_choose_the_parts)
-{
+START_TEST(options_choose_the_parts) {
     ct_tape *tape = small_tape();
     struct ct_dot_options options = ct_dot_options_init();
     options.dtypes = false;
@@ -450,8 +426,7 @@ START_TEST(options_choose_the_parts)
 }
 END_TEST
 
-START_TEST(max_nodes_says_how_many_are_left_out)
-{
+START_TEST(max_nodes_says_how_many_are_left_out) {
     ct_tape *tape = small_tape();
     char rest[64];
     for (size_t most = 1; most < 12; most++) {
@@ -479,8 +454,7 @@ START_TEST(max_nodes_says_how_many_are_left_out)
 }
 END_TEST
 
-START_TEST(tooltips_name_formulas_and_pulls)
-{
+START_TEST(tooltips_name_formulas_and_pulls) {
     ct_tape *tape = ct_tape_new();
     ct_var x = leaf(tape, "x", SHAPE(2)), d;
     ct_var y = ct_var_tanh(x);
@@ -495,8 +469,7 @@ START_TEST(tooltips_name_formulas_and_pulls)
 }
 END_TEST
 
-START_TEST(errors_and_released_values_are_drawn)
-{
+START_TEST(errors_and_released_values_are_drawn) {
     ct_tape *tape = ct_tape_new();
     ct_var x = leaf(tape, "x", SHAPE(2)), z = leaf(tape, "z", SHAPE(3));
     ct_var_exp(x);
@@ -526,8 +499,7 @@ START_TEST(errors_and_released_values_are_drawn)
 END_TEST
 
 /* A gradient of a gradient, and ops on a gradient: their edges turn no order round. */
-START_TEST(second_order_is_drawn)
-{
+START_TEST(second_order_is_drawn) {
     if (!graphviz_is_here())
         return;
     ct_tape *tape = ct_tape_new();
@@ -585,8 +557,7 @@ static const struct {
     {"\xf4\x90\x80\x80 \xc2\x85 \xef\xbf\xbf", "���� � �"},
 };
 
-START_TEST(labels_come_back_unchanged)
-{
+START_TEST(labels_come_back_unchanged) {
     if (!graphviz_is_here())
         return;
     const char *label = labels[_i].label;
@@ -618,8 +589,7 @@ START_TEST(labels_come_back_unchanged)
 END_TEST
 
 /* Neither a name nor a type: Graphviz has no empty text in its tags. */
-START_TEST(labels_may_be_empty)
-{
+START_TEST(labels_may_be_empty) {
     if (!graphviz_is_here())
         return;
     ct_tape *tape = ct_tape_new();
@@ -635,8 +605,7 @@ START_TEST(labels_may_be_empty)
 }
 END_TEST
 
-START_TEST(long_label_comes_back_unchanged)
-{
+START_TEST(long_label_comes_back_unchanged) {
     if (!graphviz_is_here())
         return;
     static char label[3001];
@@ -654,8 +623,7 @@ START_TEST(long_label_comes_back_unchanged)
 }
 END_TEST
 
-START_TEST(classifier_is_accepted)
-{
+START_TEST(classifier_is_accepted) {
     if (!graphviz_is_here())
         return;
     ct_tape *tape = classifier_tape();
@@ -671,15 +639,13 @@ END_TEST
 
 /* --- streams --- */
 
-static bool count_bytes(void *context, const char *bytes, size_t length)
-{
+static bool count_bytes(void *context, const char *bytes, size_t length) {
     (void)bytes;
     *(size_t *)context += length;
     return true;
 }
 
-START_TEST(a_long_tape_streams)
-{
+START_TEST(a_long_tape_streams) {
     ct_tape *tape = ct_tape_new();
     ct_var x = leaf(tape, "x", SHAPE(1));
     for (int i = 0; i < 100000; i++)
@@ -693,8 +659,7 @@ START_TEST(a_long_tape_streams)
 }
 END_TEST
 
-START_TEST(a_writer_that_stops_is_an_error)
-{
+START_TEST(a_writer_that_stops_is_an_error) {
     ct_tape *tape = classifier_tape();
     struct text whole = draw(tape, NULL);
     for (size_t limit = 1; limit < whole.length; limit += 1500) {
@@ -714,8 +679,7 @@ START_TEST(a_writer_that_stops_is_an_error)
 }
 END_TEST
 
-START_TEST(wrong_arguments_are_errors)
-{
+START_TEST(wrong_arguments_are_errors) {
     struct text t = {0};
     ct_tape *tape = ct_tape_new();
     struct ct_dot_options none = {0};
@@ -730,8 +694,7 @@ START_TEST(wrong_arguments_are_errors)
 }
 END_TEST
 
-START_TEST(listing_is_one_line_a_node)
-{
+START_TEST(listing_is_one_line_a_node) {
     ct_tape *tape = ct_tape_new();
     ct_var x = leaf(tape, "x \"1\"\n\x01\xff", SHAPE(2, 3)), d;
     ct_var y = ct_named(ct_var_mul(x, ct_constant_of(tape, CT_F64, 2.5)), "twice");
@@ -748,21 +711,18 @@ START_TEST(listing_is_one_line_a_node)
 }
 END_TEST
 
-static void nothing_is_left(void)
-{
+static void nothing_is_left(void) {
     ck_assert_uint_eq(ct_live_blocks(), 0);
 }
 
-static TCase *add_case(Suite *suite, const char *name)
-{
+static TCase *add_case(Suite *suite, const char *name) {
     TCase *tc = tcase_create(name);
     tcase_add_checked_fixture(tc, NULL, nothing_is_left);
     suite_add_tcase(suite, tc);
     return tc;
 }
 
-Suite *suite_dot(void)
-{
+Suite *suite_dot(void) {
     Suite *suite = suite_create("dot");
     TCase *tc = add_case(suite, "bytes");
     tcase_add_test(tc, same_tape_same_bytes);

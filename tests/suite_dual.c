@@ -96,8 +96,8 @@ START_TEST(perturbations_are_not_confused) { /* B113 */
     ct_tensor *x = lifted(1, false, true), *y = lifted(1, true, false);
     ct_tensor *sum = ct_add(x, y), *product = ct_mul(x, sum);
     ct_tensor *outer_value = ct_dual_value(sum), *dy = ct_dual_tangent(outer_value);
-    ck_assert_double_eq(ct_item(dy), 1);            /* d/dy (x + y) */
-    ck_assert_double_eq(cross_tangent(sum), 0);     /* d2/dx dy (x + y) */
+    ck_assert_double_eq(ct_item(dy), 1);        /* d/dy (x + y) */
+    ck_assert_double_eq(cross_tangent(sum), 0); /* d2/dx dy (x + y) */
     /* d/dx (x * D) with D = 1, dD/dx = 0: x' D + x dD = 1. */
     ck_assert_double_eq(ct_item(dy) + 1 * cross_tangent(sum), 1);
     ck_assert_double_eq(cross_tangent(product), 1); /* d2/dx dy (x (x + y)) = 1 */
@@ -115,8 +115,8 @@ END_TEST
 static ct_tensor *dual_operand(struct draw *draw, const struct op_oracle *oracle, int i,
                                const ct_scalar *base) {
     int64_t shape[] = {2, 70}; /* more than one block of temporaries in the nested case */
-    ct_tensor *value = draw_tensor(draw, base, 2, shape, oracle->domain[i].low,
-                                   oracle->domain[i].high);
+    ct_tensor *value =
+        draw_tensor(draw, base, 2, shape, oracle->domain[i].low, oracle->domain[i].high);
     ct_tensor *tangent = draw_tensor(draw, base, 2, shape, -1, 1);
     return dual_of(value, tangent);
 }
@@ -124,7 +124,8 @@ static ct_tensor *dual_operand(struct draw *draw, const struct op_oracle *oracle
 START_TEST(rows_on_duals_of_both_types) {
     enum ct_op op = (enum ct_op)_i;
     const struct op_oracle *oracle = op_oracle(op);
-    if (!oracle || ct_op_kind_of(op) != CT_KIND_MAP) return;
+    if (!oracle || ct_op_kind_of(op) != CT_KIND_MAP)
+        return;
     const ct_scalar *bases[] = {CT_F32, CT_F64};
     for (int b = 0; b < 2; b++) {
         struct draw draw = {(uint64_t)_i + 7};
@@ -140,7 +141,8 @@ START_TEST(rows_on_duals_of_both_types) {
         ck_assert_msg(same_bits(value, plain), "%s", ct_op_name(op));
         /* A second level over it gives the same bits in its value. */
         ct_tensor *deep[3], *deep_y, *deep_value;
-        for (int i = 0; i < arity; i++) deep[i] = ct_dual(in[i], NULL);
+        for (int i = 0; i < arity; i++)
+            deep[i] = ct_dual(in[i], NULL);
         deep_y = ct_apply(op, arity, (const ct_tensor *const *)deep);
         deep_value = ct_dual_value(deep_y);
         ck_assert_msg(same_bits(deep_value, y), "%s at level 2", ct_op_name(op));
@@ -158,21 +160,26 @@ END_TEST
 START_TEST(rows_in_place) {
     enum ct_op op = (enum ct_op)_i;
     const struct op_oracle *oracle = op_oracle(op);
-    if (!oracle || ct_op_kind_of(op) != CT_KIND_MAP) return;
+    if (!oracle || ct_op_kind_of(op) != CT_KIND_MAP)
+        return;
     struct draw draw = {(uint64_t)_i + 70};
     int arity = ct_op_arity(op);
     for (int target = 0; target < arity; target++) {
         ct_tensor *in[3];
-        for (int i = 0; i < arity; i++) in[i] = dual_operand(&draw, oracle, i, CT_F64);
+        for (int i = 0; i < arity; i++)
+            in[i] = dual_operand(&draw, oracle, i, CT_F64);
         ct_tensor *y = ct_apply(op, arity, (const ct_tensor *const *)in);
         char *ptr[4];
         ptrdiff_t step[4];
-        for (int i = 0; i < arity; i++) ptr[i] = ct_data_for_write(in[i]);
+        for (int i = 0; i < arity; i++)
+            ptr[i] = ct_data_for_write(in[i]);
         ptr[arity] = ptr[target];
-        for (int i = 0; i <= arity; i++) step[i] = (ptrdiff_t)CT_DUAL64->size;
+        for (int i = 0; i <= arity; i++)
+            step[i] = (ptrdiff_t)CT_DUAL64->size;
         CT_DUAL64->loop(CT_DUAL64, op)(CT_DUAL64, ct_count(y), ptr, step);
         ck_assert_msg(same_bits(in[target], y), "%s onto operand %d", ct_op_name(op), target);
-        for (int i = 0; i < arity; i++) ct_free(in[i]);
+        for (int i = 0; i < arity; i++)
+            ct_free(in[i]);
         ct_free(y);
     }
 }
@@ -181,7 +188,8 @@ END_TEST
 /* How many words a formula has: an opening bracket each. */
 static int words(const char *formula) {
     int count = 0;
-    for (; formula && *formula; formula++) count += *formula == '(';
+    for (; formula && *formula; formula++)
+        count += *formula == '(';
     return count;
 }
 

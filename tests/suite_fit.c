@@ -26,8 +26,7 @@ struct task {
     struct ct_fit_options options;
 };
 
-static struct task task_of(const ct_scalar *scalar, int64_t n, int64_t hidden)
-{
+static struct task task_of(const ct_scalar *scalar, int64_t n, int64_t hidden) {
     struct draw draw = {42};
     struct task t = {.options = ct_fit_options_init()};
     int64_t shape[] = {n, 2}, widths[] = {2, hidden, 3};
@@ -53,22 +52,19 @@ static struct task task_of(const ct_scalar *scalar, int64_t n, int64_t hidden)
     return t;
 }
 
-static void free_task(struct task *t)
-{
+static void free_task(struct task *t) {
     ct_free(t->x);
     ct_free(t->labels);
     ct_mlp_free(t->mlp);
     ct_optim_free(t->optim);
 }
 
-static void fit_ok(struct task *t, const struct ct_rows *test)
-{
+static void fit_ok(struct task *t, const struct ct_rows *test) {
     ck_assert_msg(!ct_fit(t->mlp, t->optim, &t->rows, test, &t->options), "%s",
                   ct_error()->message);
 }
 
-static const ct_tensor *weight(const struct task *t, size_t i)
-{
+static const ct_tensor *weight(const struct task *t, size_t i) {
     return ct_params_value(ct_mlp_params(t->mlp), i);
 }
 
@@ -80,8 +76,7 @@ struct history {
     size_t calls[MOST];
 };
 
-static bool note(void *context, const struct ct_epoch *epoch)
-{
+static bool note(void *context, const struct ct_epoch *epoch) {
     struct history *h = context;
     ck_assert(h->count < MOST);
     h->calls[h->count] = ct_allocator_calls();
@@ -91,8 +86,7 @@ static bool note(void *context, const struct ct_epoch *epoch)
 
 // ---- learning
 
-START_TEST(training_learns)
-{
+START_TEST(training_learns) {
     struct history h = {0};
     struct task t = task_of(_i ? CT_F64 : CT_F32, 150, 8);
     t.options.on_epoch = note;
@@ -111,8 +105,7 @@ START_TEST(training_learns)
 END_TEST
 
 // One epoch of one batch: the same rows in the epoch's order, by hand.
-START_TEST(a_batch_is_a_step)
-{
+START_TEST(a_batch_is_a_step) {
     enum { N = 9 };
     struct history h = {0};
     struct task t = task_of(CT_F64, N, 4), hand = task_of(CT_F64, N, 4);
@@ -139,8 +132,7 @@ START_TEST(a_batch_is_a_step)
 }
 END_TEST
 
-START_TEST(the_loss_is_the_mean_over_rows)
-{
+START_TEST(the_loss_is_the_mean_over_rows) {
     // With a learning rate of 0 the loss of an epoch is that of one batch of all rows.
     double loss[2];
     for (int k = 0; k < 2; k++) {
@@ -159,8 +151,7 @@ START_TEST(the_loss_is_the_mean_over_rows)
 }
 END_TEST
 
-START_TEST(the_callback_can_stop)
-{
+START_TEST(the_callback_can_stop) {
     struct history h = {.stop_after = 3};
     struct task t = task_of(CT_F32, 30, 4);
     t.options.on_epoch = note;
@@ -172,8 +163,7 @@ START_TEST(the_callback_can_stop)
 }
 END_TEST
 
-START_TEST(a_test_set_may_be_empty)
-{
+START_TEST(a_test_set_may_be_empty) {
     struct history h = {0};
     struct task t = task_of(CT_F32, 30, 4);
     ct_tensor *x = ct_slice(t.x, 0, 0, 0, 1), *labels = ct_slice(t.labels, 0, 0, 0, 1);
@@ -190,14 +180,12 @@ END_TEST
 
 // ---- the same bits
 
-static void same_weights(const struct task *a, const struct task *b, bool same)
-{
+static void same_weights(const struct task *a, const struct task *b, bool same) {
     for (size_t i = 0; i < 4; i++)
         ck_assert(same_bits(weight(a, i), weight(b, i)) == same);
 }
 
-START_TEST(layouts_and_callbacks_do_not_matter)
-{
+START_TEST(layouts_and_callbacks_do_not_matter) {
     struct history h = {0};
     struct task a = task_of(CT_F32, 60, 8), b = task_of(CT_F32, 60, 8);
     ct_tensor *laid = lay_out(b.x, LAYOUT_TRANSPOSED);
@@ -218,8 +206,7 @@ START_TEST(layouts_and_callbacks_do_not_matter)
 }
 END_TEST
 
-START_TEST(the_seed_decides_the_order_of_rows)
-{
+START_TEST(the_seed_decides_the_order_of_rows) {
     struct task a = task_of(CT_F32, 60, 8), b = task_of(CT_F32, 60, 8);
     b.options.seed = a.options.seed + 1;
     fit_ok(&a, NULL);
@@ -231,8 +218,7 @@ START_TEST(the_seed_decides_the_order_of_rows)
 END_TEST
 
 // Two calls of one epoch each both take the first order.
-START_TEST(each_epoch_has_its_order)
-{
+START_TEST(each_epoch_has_its_order) {
     struct task a = task_of(CT_F32, 60, 8), b = task_of(CT_F32, 60, 8);
     a.options.epochs = 2;
     fit_ok(&a, NULL);
@@ -245,8 +231,7 @@ START_TEST(each_epoch_has_its_order)
 }
 END_TEST
 
-static uint64_t digest(const ct_tensor *t, uint64_t hash)
-{
+static uint64_t digest(const ct_tensor *t, uint64_t hash) {
     const unsigned char *bytes = ct_data(t);
     for (size_t i = 0; i < ct_count(t) * ct_dtype(t)->size; i++)
         hash = (hash ^ bytes[i]) * 0x100000001b3;
@@ -254,8 +239,7 @@ static uint64_t digest(const ct_tensor *t, uint64_t hash)
 }
 
 // Wide enough that products, reductions and steps go to several threads.
-static uint64_t train_large(void)
-{
+static uint64_t train_large(void) {
     struct task t = task_of(CT_F32, 600, 700);
     ct_mlp_free(t.mlp);
     t.mlp = ct_mlp_new(CT_F32, 3, (int64_t[]){2, 700, 300, 3}, CT_TANH, 5);
@@ -270,8 +254,7 @@ static uint64_t train_large(void)
 }
 
 // Threads and instruction set freeze at first use: a process for each.
-static uint64_t in_process(const char *threads, const char *isa)
-{
+static uint64_t in_process(const char *threads, const char *isa) {
     int ends[2];
     ck_assert(pipe(ends) == 0);
     pid_t child = fork();
@@ -292,8 +275,7 @@ static uint64_t in_process(const char *threads, const char *isa)
     return hash;
 }
 
-START_TEST(threads_and_instruction_sets_do_not_change_a_bit)
-{
+START_TEST(threads_and_instruction_sets_do_not_change_a_bit) {
     static const struct {
         const char *threads, *isa;
     } others[] = {{"2", NULL}, {"3", NULL}, {"1", "scalar"}, {"3", "avx2"}};
@@ -303,8 +285,7 @@ END_TEST
 
 // ---- memory
 
-START_TEST(a_steady_loop_does_not_allocate)
-{
+START_TEST(a_steady_loop_does_not_allocate) {
     struct history h = {0};
     struct task t = task_of(CT_F32, 150, 8);
     t.options.on_epoch = note;
@@ -318,8 +299,7 @@ START_TEST(a_steady_loop_does_not_allocate)
 END_TEST
 
 // The number of calls after 1 step and after 40 is the same, too.
-START_TEST(nothing_is_allocated_after_the_first_step)
-{
+START_TEST(nothing_is_allocated_after_the_first_step) {
     size_t calls[2];
     for (int k = 0; k < 2; k++) {
         ct_cache_clear();
@@ -343,8 +323,7 @@ END_TEST
 
 static long left = -1;
 
-static void *give(void *context, size_t bytes, size_t align)
-{
+static void *give(void *context, size_t bytes, size_t align) {
     (void)context;
     if (left == 0)
         return NULL;
@@ -352,15 +331,13 @@ static void *give(void *context, size_t bytes, size_t align)
     return aligned_alloc(align, (bytes + align - 1) / align * align);
 }
 
-static void take(void *context, void *block, size_t bytes)
-{
+static void take(void *context, void *block, size_t bytes) {
     (void)context;
     (void)bytes;
     free(block);
 }
 
-START_TEST(without_memory_training_fails_cleanly)
-{
+START_TEST(without_memory_training_fails_cleanly) {
     struct ct_allocator allocator = {give, take, NULL};
     if (ct_set_allocator(&allocator) != CT_OK) {
         ct_test_skip("the allocator is in use already (CK_FORK=no)");
@@ -413,8 +390,7 @@ static const struct {
     {"NULL", CT_EINVAL, ""},
 };
 
-static void spoil(int k, struct task *t, struct ct_rows *test, ct_tensor *spare[2])
-{
+static void spoil(int k, struct task *t, struct ct_rows *test, ct_tensor *spare[2]) {
     int64_t last = 29;
     switch (k) {
     case 0:
@@ -453,8 +429,7 @@ static void spoil(int k, struct task *t, struct ct_rows *test, ct_tensor *spare[
     }
 }
 
-START_TEST(errors_say_what_is_wrong_and_change_nothing)
-{
+START_TEST(errors_say_what_is_wrong_and_change_nothing) {
     struct task t = task_of(CT_F32, 30, 4);
     struct ct_rows test = t.rows;
     ct_tensor *spare[2] = {NULL}, *before = ct_copy(weight(&t, 0));
@@ -473,8 +448,7 @@ START_TEST(errors_say_what_is_wrong_and_change_nothing)
 END_TEST
 
 // NaN in the rows of one batch: the parameters are those of the step before.
-START_TEST(a_loss_that_is_not_finite_stops)
-{
+START_TEST(a_loss_that_is_not_finite_stops) {
     struct task t = task_of(CT_F32, 10, 4);
     t.options.batch = 10;
     ct_set(t.x, 2, (int64_t[]){3, 1}, _i ? INF : QNAN);
@@ -487,8 +461,7 @@ START_TEST(a_loss_that_is_not_finite_stops)
 }
 END_TEST
 
-START_TEST(the_place_of_a_bad_loss_is_told)
-{
+START_TEST(the_place_of_a_bad_loss_is_told) {
     struct task t = task_of(CT_F64, 40, 4);
     t.options.batch = 16;
     struct ct_sgd_options o = ct_sgd_options_init();
@@ -506,8 +479,7 @@ START_TEST(the_place_of_a_bad_loss_is_told)
 }
 END_TEST
 
-START_TEST(an_odd_rounding_mode_is_refused)
-{
+START_TEST(an_odd_rounding_mode_is_refused) {
     struct task t = task_of(CT_F32, 10, 4);
 #if defined(__x86_64__)
     unsigned csr = _mm_getcsr();
@@ -528,8 +500,7 @@ START_TEST(an_odd_rounding_mode_is_refused)
 END_TEST
 
 // After training the parameters hold no variable of the tape that is gone.
-START_TEST(parameters_can_be_used_after_training)
-{
+START_TEST(parameters_can_be_used_after_training) {
     struct task t = task_of(CT_F32, 10, 4);
     fit_ok(&t, NULL);
     ck_assert(ct_var_is_null(ct_params_var(ct_mlp_params(t.mlp), 0)));
@@ -543,13 +514,11 @@ START_TEST(parameters_can_be_used_after_training)
 END_TEST
 
 // After each test: nothing that the library gave out is left.
-static void no_block_is_left(void)
-{
+static void no_block_is_left(void) {
     ck_assert_uint_eq(ct_live_blocks(), 0);
 }
 
-Suite *suite_fit(void)
-{
+Suite *suite_fit(void) {
     Suite *s = suite_create("fit");
     TCase *tc = tcase_create("learning");
     tcase_add_checked_fixture(tc, NULL, no_block_is_left);

@@ -12,13 +12,11 @@ static const struct generated {
 } generated[] = {
     {"tensor", "tensor/ct_ops.h"}, {"var", "autodiff/ct_var_ops.h"}, {"docs", "docs/ops.md"}};
 
-START_TEST(file_follows_from_the_table)
-{
+START_TEST(file_follows_from_the_table) {
     static struct run_result result;
     char printer[PATH_MAX];
     snprintf(printer, sizeof printer, "%s/ct-print-ops", ct_test_bin_dir());
-    run_program(&result, RUN_READ, NULL,
-                (const char *const[]){printer, generated[_i].what, NULL});
+    run_program(&result, RUN_READ, NULL, (const char *const[]){printer, generated[_i].what, NULL});
     ck_assert_int_eq(result.status, 0);
     char *committed = file_text(generated[_i].file);
     /* not ck_assert_str_eq: it would print both */
@@ -28,8 +26,7 @@ START_TEST(file_follows_from_the_table)
 }
 END_TEST
 
-Suite *suite_generated(void)
-{
+Suite *suite_generated(void) {
     Suite *suite = suite_create("generated");
     TCase *tests = tcase_create("files");
     tcase_add_loop_test(tests, file_follows_from_the_table, 0,

@@ -35,8 +35,7 @@ struct recording {
     const ct_var *x;
 };
 
-static int axes_of(const json_t *params, int axes[CT_MAX_RANK])
-{
+static int axes_of(const json_t *params, int axes[CT_MAX_RANK]) {
     const json_t *axis = json_object_get(params, "axis");
     if (!json_is_array(axis)) {
         axes[0] = axis ? (int)json_integer_value(axis) : CT_ALL;
@@ -48,8 +47,7 @@ static int axes_of(const json_t *params, int axes[CT_MAX_RANK])
 }
 
 #define REDUCTION(name)                                                                            \
-    static ct_var record_##name(const struct recording *r)                                         \
-    {                                                                                              \
+    static ct_var record_##name(const struct recording *r) {                                       \
         int axes[CT_MAX_RANK], n = axes_of(r->params, axes);                                       \
         return ct_var_##name##_axes(r->x[0], n, axes, golden_int(r->params, "keepdims"));          \
     }
@@ -57,16 +55,14 @@ REDUCTION(sum)
 REDUCTION(max)
 REDUCTION(min)
 
-static ct_var record_mean(const struct recording *r)
-{
+static ct_var record_mean(const struct recording *r) {
     int axes[CT_MAX_RANK];
     axes_of(r->params, axes);
     return ct_var_mean(r->x[0], axes[0], golden_int(r->params, "keepdims"));
 }
 
 /* Along several axes it is the same as along one after the other, the last first. */
-static ct_var record_logsumexp(const struct recording *r)
-{
+static ct_var record_logsumexp(const struct recording *r) {
     int axes[CT_MAX_RANK], n = axes_of(r->params, axes);
     ct_var y = r->x[0];
     while (n-- > 0)
@@ -74,51 +70,42 @@ static ct_var record_logsumexp(const struct recording *r)
     return y;
 }
 
-static ct_var record_softmax(const struct recording *r)
-{
+static ct_var record_softmax(const struct recording *r) {
     return ct_var_softmax(r->x[0], golden_int(r->params, "axis"));
 }
 
-static ct_var record_log_softmax(const struct recording *r)
-{
+static ct_var record_log_softmax(const struct recording *r) {
     return ct_var_log_softmax(r->x[0], golden_int(r->params, "axis"));
 }
 
-static ct_var record_matmul(const struct recording *r)
-{
+static ct_var record_matmul(const struct recording *r) {
     return ct_var_matmul(r->x[0], r->x[1]);
 }
 
-static ct_var record_dense(const struct recording *r)
-{
+static ct_var record_dense(const struct recording *r) {
     return ct_var_relu(ct_var_add(ct_var_matmul(r->x[0], r->x[1]), r->x[2]));
 }
 
-static enum ct_reduction reduction_of(const json_t *params)
-{
+static enum ct_reduction reduction_of(const json_t *params) {
     const char *name = json_string_value(json_object_get(params, "reduction"));
     return strcmp(name, "mean") == 0  ? CT_REDUCE_MEAN
            : strcmp(name, "sum") == 0 ? CT_REDUCE_SUM
                                       : CT_REDUCE_NONE;
 }
 
-static ct_var record_mse(const struct recording *r)
-{
+static ct_var record_mse(const struct recording *r) {
     return ct_var_mse(r->x[0], r->x[1], reduction_of(r->params));
 }
 
-static ct_var record_cross_entropy(const struct recording *r)
-{
+static ct_var record_cross_entropy(const struct recording *r) {
     return ct_var_cross_entropy(r->x[0], r->x[1], reduction_of(r->params));
 }
 
-static ct_var record_expand_mul(const struct recording *r)
-{
+static ct_var record_expand_mul(const struct recording *r) {
     return ct_var_mul(ct_var_broadcast_to(r->x[0], 2, (int64_t[]){4, 3}), r->x[1]);
 }
 
-static ct_var record_self_broadcast(const struct recording *r)
-{
+static ct_var record_self_broadcast(const struct recording *r) {
     return ct_var_mul(ct_var_expand_dims(r->x[0], 1), ct_var_expand_dims(r->x[0], 0));
 }
 
@@ -142,19 +129,16 @@ static const struct {
 };
 
 /* Elementwise rows go by their own names, but for one. */
-static enum ct_op row_of(const char *op)
-{
+static enum ct_op row_of(const char *op) {
     enum ct_op row = ct_op_by_name(strcmp(op, "logsigmoid") == 0 ? "log_sigmoid" : op);
     return row < CT_OP_COUNT && op_oracle(row)->arity > 0 ? row : CT_OP_COUNT;
 }
 
-static const char *op_of(const json_t *one)
-{
+static const char *op_of(const json_t *one) {
     return json_string_value(json_object_get(one, "op"));
 }
 
-static bool is_known(const char *op)
-{
+static bool is_known(const char *op) {
     for (size_t i = 0; i < COUNT(recorders); i++) {
         if (strcmp(recorders[i].op, op) == 0)
             return true;
@@ -162,8 +146,7 @@ static bool is_known(const char *op)
     return row_of(op) < CT_OP_COUNT;
 }
 
-static ct_var record(const json_t *one, const ct_var *x)
-{
+static ct_var record(const json_t *one, const ct_var *x) {
     const char *op = op_of(one);
     struct recording r = {json_object_get(one, "params"), x};
     for (size_t i = 0; i < COUNT(recorders); i++) {
@@ -182,8 +165,8 @@ struct inputs {
 };
 
 /* With a direction, the leaves are duals whose tangents it gives. */
-static void put_inputs(struct inputs *in, ct_tape *tape, const json_t *one, const json_t *direction)
-{
+static void put_inputs(struct inputs *in, ct_tape *tape, const json_t *one,
+                       const json_t *direction) {
     const json_t *list = json_object_get(one, "inputs");
     in->count = json_array_size(list);
     in->leaves = 0;
@@ -205,8 +188,7 @@ static void put_inputs(struct inputs *in, ct_tape *tape, const json_t *one, cons
     }
 }
 
-static ct_var put_cotangent(ct_tape *tape, const json_t *one, bool dual)
-{
+static ct_var put_cotangent(ct_tape *tape, const json_t *one, bool dual) {
     ct_tensor *g = golden_tensor(json_object_get(one, "cotangent"));
     ct_tensor *lifted = dual ? ct_dual(g, NULL) : ct_copy(g);
     ct_var v = ct_constant(tape, lifted, "g");
@@ -215,15 +197,13 @@ static ct_var put_cotangent(ct_tape *tape, const json_t *one, bool dual)
     return v;
 }
 
-static void check_status(const char *name, const ct_tape *tape)
-{
+static void check_status(const char *name, const ct_tape *tape) {
     ck_assert_msg(ct_tape_status(tape) == CT_OK, "%s: %s", name, ct_tape_message(tape));
 }
 
 /* The gradient of <gradient, direction>, recorded on the tape that holds the gradient. */
 static void check_second_by_tape(const char *name, const json_t *one, struct inputs *in,
-                                 const ct_var *dx)
-{
+                                 const ct_var *dx) {
     ct_tape *tape = in->x[0].tape;
     const json_t *direction = json_object_get(one, "hvp_v"),
                  *expected = json_object_get(one, "hvp");
@@ -242,8 +222,7 @@ static void check_second_by_tape(const char *name, const json_t *one, struct inp
 }
 
 /* The tangent of the gradient along the direction: the same tape over duals. */
-static void check_second_by_dual(const char *name, const json_t *one)
-{
+static void check_second_by_dual(const char *name, const json_t *one) {
     const json_t *expected = json_object_get(one, "hvp");
     ct_tape *tape = ct_tape_new();
     struct inputs in;
@@ -260,8 +239,7 @@ static void check_second_by_dual(const char *name, const json_t *one)
 }
 
 /* PyTorch has NaN for the mean of nothing, which is an error here. */
-static bool is_mean_of_nothing(const json_t *one)
-{
+static bool is_mean_of_nothing(const json_t *one) {
     const json_t *input = json_array_get(json_object_get(one, "inputs"), 0);
     int axis = golden_int(json_object_get(one, "params"), "axis");
     size_t count = json_array_size(json_object_get(json_object_get(one, "output"), "data"));
@@ -270,8 +248,7 @@ static bool is_mean_of_nothing(const json_t *one)
            count > 0;
 }
 
-static void check_case(const json_t *one)
-{
+static void check_case(const json_t *one) {
     const char *name = json_string_value(json_object_get(one, "name"));
     const json_t *expected = json_object_get(one, "vjp");
     ct_tape *tape = ct_tape_new();
@@ -300,8 +277,7 @@ static void check_case(const json_t *one)
     ct_tape_free(tape);
 }
 
-START_TEST(case_agrees)
-{
+START_TEST(case_agrees) {
     const json_t *one = json_array_get(cases, (size_t)_i);
     if (!one)
         ct_test_skip("the golden cases are not here (CT_CASES)");
@@ -313,8 +289,7 @@ END_TEST
 /* ---- all of them */
 
 /* Lines of JSON, through gzip: a compressed stream needs no library for this. */
-static void read_cases(void)
-{
+static void read_cases(void) {
     char name[PATH_MAX], command[PATH_MAX + 32];
     json_decref(cases);
     cases = json_array();
@@ -337,8 +312,7 @@ static void read_cases(void)
 }
 
 /* Says how many cases run and which ops are missing; returns how many run. */
-static size_t report_cases(void)
-{
+static size_t report_cases(void) {
     size_t runs = 0, all = json_array_size(cases);
     char out[4096] = "";
     for (size_t i = 0; i < all; i++) {
@@ -352,16 +326,14 @@ static size_t report_cases(void)
     return runs;
 }
 
-START_TEST(enough_cases_ran)
-{
+START_TEST(enough_cases_ran) {
     if (json_array_size(cases))
         ck_assert_uint_ge(report_cases(), FEWEST_CASES);
     fflush(stdout);
 }
 END_TEST
 
-Suite *suite_golden(void)
-{
+Suite *suite_golden(void) {
     Suite *suite = suite_create("golden");
     TCase *tc = tcase_create("ops");
     suite_add_tcase(suite, tc);

@@ -129,8 +129,10 @@ START_TEST(shapes_of_gradients_are_those_of_operands) { /* B049 */
         int rank[2];
         int64_t shape[2][4];
     } cases[] = {
-        {{2, 2}, {{4, 1}, {1, 4}}}, {{1, 2}, {{1}, {5, 4}}},
-        {{0, 2}, {{0}, {5, 4}}},    {{1, 2}, {{3}, {2, 3}}},
+        {{2, 2}, {{4, 1}, {1, 4}}},
+        {{1, 2}, {{1}, {5, 4}}},
+        {{0, 2}, {{0}, {5, 4}}},
+        {{1, 2}, {{3}, {2, 3}}},
         {{4, 4}, {{2, 1, 4, 1}, {2, 1, 4, 64}}},
     };
     struct draw draw = {5};
@@ -147,8 +149,8 @@ START_TEST(shapes_of_gradients_are_those_of_operands) { /* B049 */
         /* The gradient of a sum of products: the other operand, summed where it was copied. */
         double total[2] = {0, 0};
         ct_tensor *a = ct_sum(ct_value(dx[0]), CT_ALL, false);
-        ct_tensor *other = ct_broadcast_to(ct_value(in[1]), ct_rank(ct_value(in[1])),
-                                           ct_shape(ct_value(in[1])));
+        ct_tensor *other =
+            ct_broadcast_to(ct_value(in[1]), ct_rank(ct_value(in[1])), ct_shape(ct_value(in[1])));
         ct_tensor *product = ct_mul(ct_value(in[0]), other);
         ct_tensor *b = ct_sum(other, CT_ALL, false);
         total[0] = ct_item(a);
@@ -181,7 +183,8 @@ static double inner(ct_var a, ct_var b) {
 static void check_transpose(enum ct_op op, const struct ct__sample *sample, uint64_t seed) {
     struct draw draw = {seed};
     ct_var in[CT__MAX_INPUTS], dx;
-    for (int i = 0; i < sample->inputs; i++) in[i] = sample_input(&draw, sample, i);
+    for (int i = 0; i < sample->inputs; i++)
+        in[i] = sample_input(&draw, sample, i);
     ct_var y = ct__record(op, sample->inputs, in, &sample->attr);
     ck_assert_msg(!ct_var_is_null(y), "%s: %s", ct_op_name(op), ct_tape_message(tape));
     const ct_tensor *out = ct_value(y);
@@ -199,7 +202,8 @@ static void check_transpose(enum ct_op op, const struct ct__sample *sample, uint
 
 START_TEST(transposes_of_linear_ops) {
     enum ct_op op = (enum ct_op)_i;
-    if (ct_op_kind_of(op) != CT_KIND_LINEAR && ct_op_kind_of(op) != CT_KIND_BILINEAR) return;
+    if (ct_op_kind_of(op) != CT_KIND_LINEAR && ct_op_kind_of(op) != CT_KIND_BILINEAR)
+        return;
     const struct ct__op_record *record = ct__op_record(op);
     ck_assert_msg(record->sample_count > 0, "%s has no samples", ct_op_name(op));
     for (int i = 0; i < record->sample_count; i++)
@@ -209,16 +213,18 @@ END_TEST
 
 START_TEST(error_samples_of_structured_ops) {
     const struct ct__op_record *record = ct__op_record((enum ct_op)_i);
-    if (!record) return;
+    if (!record)
+        return;
     for (int i = 0; i < record->error_count; i++) {
         const struct ct__error_sample *e = &record->errors[i];
         struct draw draw = {3};
         ct_var in[CT__MAX_INPUTS];
         ct_mark mark = ct_tape_mark(tape);
-        for (int k = 0; k < e->sample.inputs; k++) in[k] = sample_input(&draw, &e->sample, k);
+        for (int k = 0; k < e->sample.inputs; k++)
+            in[k] = sample_input(&draw, &e->sample, k);
         size_t length = ct_tape_length(tape);
-        ck_assert(ct_var_is_null(
-            ct__record((enum ct_op)_i, e->sample.inputs, in, &e->sample.attr)));
+        ck_assert(
+            ct_var_is_null(ct__record((enum ct_op)_i, e->sample.inputs, in, &e->sample.attr)));
         ck_assert_uint_eq(ct_tape_length(tape), length);
         ck_assert_int_eq(ct_tape_status(tape), e->code);
         ck_assert_msg(strstr(ct_tape_message(tape), e->text), "'%s' lacks '%s'",
@@ -269,6 +275,8 @@ END_TEST
 START_TEST(mean_divides_and_refuses_nothing) {
     ct_var x = leaf(T2(2, 2, 1, 2, 3, 5));
     EXPECT("mean", value(ct_var_mean(x, 0, false)), 0, 2, 3.5);
+    const int axes[] = {0, -1};
+    EXPECT("mean over both", value(ct_var_mean_axes(x, 2, axes, false)), 0, 2.75);
     EXPECT("d mean", value(grad(ct_var_mean(x, CT_ALL, false), x)), 0, .25, .25, .25, .25);
     ct_mark mark = ct_tape_mark(tape);
     ct_tensor *none = ct_zeros(CT_F64, 2, (int64_t[]){2, 0});

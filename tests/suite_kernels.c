@@ -215,8 +215,13 @@ static void check_fold(int type, enum ct_fold op, size_t n, size_t count, ptrdif
         memset(result, 0x5a, 2 * count * type_size[type]);
         char *y = result + (y_step < 0 ? (ptrdiff_t)(2 * count - 1) * size : 0);
         struct ct_fold_job job = {
-            .n = n, .count = count, .x = span + (ptrdiff_t)origin * size, .x_step = step * size,
-            .x_next = next * size, .y = y, .y_next = y_step * size,
+            .n = n,
+            .count = count,
+            .x = span + (ptrdiff_t)origin * size,
+            .x_step = step * size,
+            .x_next = next * size,
+            .y = y,
+            .y_next = y_step * size,
         };
         isas[isa].fold[type][op](NULL, &job);
         for (size_t j = 0; j < count; j++) {
@@ -240,7 +245,7 @@ static char *random_span(int type, size_t items) {
     return span;
 }
 
-static const size_t fold_sizes[] = {1023, 1024, 1025, 1026, 2047,  2048, 2049,
+static const size_t fold_sizes[] = {1023, 1024, 1025, 1026, 2047,  2048,  2049,
                                     2050, 3000, 5000, 8192, 70000, 200001};
 static const ptrdiff_t fold_steps[] = {1, 2, -1, 0, 3, -2};
 
@@ -300,8 +305,9 @@ END_TEST
 
 /* Large enough for threads: many rows, many columns, few columns of many items. */
 START_TEST(large_reductions) {
-    static const struct { size_t n, count; } cases[] = {{100, 1000}, {1000, 100}, {3, 60000},
-                                                        {140000, 3}, {200001, 2}, {66000, 4}};
+    static const struct {
+        size_t n, count;
+    } cases[] = {{100, 1000}, {1000, 100}, {3, 60000}, {140000, 3}, {200001, 2}, {66000, 4}};
     int type = _i % TYPE_COUNT;
     size_t n = cases[_i / TYPE_COUNT].n, count = cases[_i / TYPE_COUNT].count;
     char *span = random_span(type, n * count);
@@ -316,14 +322,13 @@ END_TEST
 /* One special value at each place of a row; _i: type. */
 START_TEST(special_values) {
     static const size_t sizes[] = {1, 2, 15, 16, 17, 37, 130, 1030};
-    static const double specials[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0.0,
-                                      -0.0};
+    static const double specials[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0};
     static const double fills[] = {-0.0, 0.0, 1.0, -1.0};
     int type = _i;
     size_t size = type_size[type];
     char *span = memory(3 * 1030, type);
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-        for (size_t at = 0; at < sizes[s]; at += sizes[s] > 200 ? 31 : 1) {
+        for (size_t at = 0; at<sizes[s]; at += sizes[s]> 200 ? 31 : 1) {
             for (size_t v = 0; v < 5 * 4; v++) {
                 for (size_t i = 0; i < 3 * sizes[s]; i++) {
                     put(type, span + i * size, fills[v % 4]);
@@ -356,10 +361,20 @@ START_TEST(sum_of_transposed) {
     char *a = memory(count, type), *b = memory(count, type);
     const ptrdiff_t s = (ptrdiff_t)size;
     for (int isa = 0; isa < ISA_COUNT && isa_available(isa); isa++) {
-        struct ct_fold_job down = {.n = n, .count = count, .x = x, .x_step = (ptrdiff_t)count * s,
-                                   .x_next = s, .y = a, .y_next = s};
-        struct ct_fold_job along = {.n = n, .count = count, .x = t, .x_step = s,
-                                    .x_next = (ptrdiff_t)n * s, .y = b, .y_next = s};
+        struct ct_fold_job down = {.n = n,
+                                   .count = count,
+                                   .x = x,
+                                   .x_step = (ptrdiff_t)count * s,
+                                   .x_next = s,
+                                   .y = a,
+                                   .y_next = s};
+        struct ct_fold_job along = {.n = n,
+                                    .count = count,
+                                    .x = t,
+                                    .x_step = s,
+                                    .x_next = (ptrdiff_t)n * s,
+                                    .y = b,
+                                    .y_next = s};
         isas[isa].fold[type][CT_FOLD_SUM](NULL, &down);
         isas[isa].fold[type][CT_FOLD_SUM](NULL, &along);
         ck_assert_msg(memcmp(a, b, count * size) == 0, "%s %s: n %zu, count %zu", isas[isa].name,
@@ -414,8 +429,12 @@ static struct matrix lay_out(int type, enum layout layout, const double *x, size
     struct matrix m = {.memory = memory(6 * rows * cols + 6 * cols + 6, type), .row = c, .col = 1};
     m.origin = m.memory;
     switch (layout) {
-    case TRANSPOSED: m.row = 1, m.col = r; break;
-    case STRIDED: m.row = 3 * c + 1, m.col = 2; break;
+    case TRANSPOSED:
+        m.row = 1, m.col = r;
+        break;
+    case STRIDED:
+        m.row = 3 * c + 1, m.col = 2;
+        break;
     case NEGATIVE:
         m.row = -c, m.col = -1;
         m.origin += rows * cols == 0 ? 0 : (r * c - 1) * size;
@@ -424,7 +443,8 @@ static struct matrix lay_out(int type, enum layout layout, const double *x, size
         m.row = which == 0 ? 0 : 1;
         m.col = which == 0 ? 1 : 0;
         break;
-    default: break;
+    default:
+        break;
     }
     m.row *= size;
     m.col *= size;
@@ -449,9 +469,18 @@ static void check_product(int type, struct matrix a, struct matrix b, enum layou
     for (int isa = 0; isa < ISA_COUNT && isa_available(isa); isa++) {
         memset(c.memory, 0xff, bytes); // a NaN
         struct ct_matmul_job job = {
-            .m = m, .n = n, .k = k, .a = a.origin, .a_row = a.row, .a_col = a.col,
-            .b = b.origin, .b_row = b.row, .b_col = b.col,
-            .c = c.origin, .c_row = c.row, .c_col = c.col,
+            .m = m,
+            .n = n,
+            .k = k,
+            .a = a.origin,
+            .a_row = a.row,
+            .a_col = a.col,
+            .b = b.origin,
+            .b_row = b.row,
+            .b_col = b.col,
+            .c = c.origin,
+            .c_row = c.row,
+            .c_col = c.col,
         };
         ck_assert_int_eq(isas[isa].matmul[type](NULL, &job), CT_OK);
         for (size_t i = 0; i < m; i++) {
@@ -460,8 +489,9 @@ static void check_product(int type, struct matrix a, struct matrix b, enum layou
                 double r = get(type, item), e = expected[i * row_pitch + j * col_pitch];
                 if (!same(r, e)) {
                     ck_abort_msg("%s %s %zu x %zu x %zu, steps %td %td, %td %td, %td %td: "
-                                 "item %zu, %zu is %a, not %a", isas[isa].name, type_name[type], m,
-                                 k, n, a.row, a.col, b.row, b.col, c.row, c.col, i, j, r, e);
+                                 "item %zu, %zu is %a, not %a",
+                                 isas[isa].name, type_name[type], m, k, n, a.row, a.col, b.row,
+                                 b.col, c.row, c.col, i, j, r, e);
                 }
                 memset(item, 0xff, size);
             }
@@ -476,7 +506,7 @@ static void check_product(int type, struct matrix a, struct matrix b, enum layou
     free(c.memory);
 }
 
-static const size_t inner[] = {0,  1,  2,  3,  5,  7,   8,   13,  16,  17, 31,
+static const size_t inner[] = {0,  1,  2,  3,   5,   7,   8,   13,  16,  17,   31,
                                33, 64, 65, 255, 256, 257, 511, 512, 513, MAX_K};
 static const size_t outer[] = {0, 1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 33, 64, SIDE};
 
@@ -559,10 +589,11 @@ START_TEST(repeated_steps) {
 END_TEST
 
 /* Packed, in pieces, thin: what threads share. _i: type, then case. */
-static const struct { size_t m, k, n; } large[] = {
-    {150, 300, 130}, {97, 513, 200}, {300, 257, 64},  {1, 512, 5000}, {2, 400, 3000},
-    {5000, 512, 1},
-    {5000, 70, 10},  {3, 700, 2000}, {3100, 20, 40},  {40, 20, 3100}, {1, 5000, 1},   {70, 70, 70},
+static const struct {
+    size_t m, k, n;
+} large[] = {
+    {150, 300, 130}, {97, 513, 200}, {300, 257, 64}, {1, 512, 5000}, {2, 400, 3000}, {5000, 512, 1},
+    {5000, 70, 10},  {3, 700, 2000}, {3100, 20, 40}, {40, 20, 3100}, {1, 5000, 1},   {70, 70, 70},
 };
 
 enum { LARGE_COUNT = sizeof large / sizeof large[0] };
@@ -644,9 +675,18 @@ START_TEST(product_without_memory) {
     struct matrix a = lay_out(type, ROW_MAJOR, x, N, N, 0);
     struct matrix c = lay_out(type, ROW_MAJOR, x, N, N, 0);
     struct ct_matmul_job job = {
-        .m = N, .n = N, .k = N, .a = a.origin, .a_row = a.row, .a_col = a.col,
-        .b = a.origin, .b_row = a.row, .b_col = a.col,
-        .c = c.origin, .c_row = c.row, .c_col = c.col,
+        .m = N,
+        .n = N,
+        .k = N,
+        .a = a.origin,
+        .a_row = a.row,
+        .a_col = a.col,
+        .b = a.origin,
+        .b_row = a.row,
+        .b_col = a.col,
+        .c = c.origin,
+        .c_row = c.row,
+        .c_col = c.col,
     };
     for (int isa = 0; isa < ISA_COUNT && isa_available(isa); isa++) {
         ck_assert_int_eq(isas[isa].matmul[type](NULL, &job), CT_ENOMEM);

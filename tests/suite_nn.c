@@ -12,15 +12,13 @@
 
 Suite *suite_nn(void);
 
-static const ct_scalar *real(int i)
-{
+static const ct_scalar *real(int i) {
     return i ? CT_F64 : CT_F32;
 }
 
 // ---- how weights begin
 
-START_TEST(glorot_fills_its_interval)
-{
+START_TEST(glorot_fills_its_interval) {
     ct_random r = ct_random_of(1, 2);
     ct_tensor *w = ct_init_glorot(real(_i), 40, 110, &r);
     ck_assert_msg(w != NULL, "%s", ct_error()->message);
@@ -35,8 +33,7 @@ START_TEST(glorot_fills_its_interval)
 }
 END_TEST
 
-START_TEST(he_has_its_deviation)
-{
+START_TEST(he_has_its_deviation) {
     ct_random r = ct_random_of(1, 2);
     ct_tensor *w = ct_init_he(real(_i), 200, 100, &r);
     ck_assert_msg(w != NULL, "%s", ct_error()->message);
@@ -48,8 +45,7 @@ START_TEST(he_has_its_deviation)
 }
 END_TEST
 
-START_TEST(weights_of_no_extent_are_empty)
-{
+START_TEST(weights_of_no_extent_are_empty) {
     ct_random r = ct_random_of(1, 2);
     ct_tensor *t[] = {ct_init_glorot(CT_F32, 0, 0, &r), ct_init_glorot(CT_F32, 3, 0, &r),
                       ct_init_he(CT_F32, 0, 2, &r)};
@@ -64,8 +60,7 @@ END_TEST
 
 // ---- parameters
 
-START_TEST(parameters_keep_order_and_names)
-{
+START_TEST(parameters_keep_order_and_names) {
     ct_params *params = ct_params_new();
     for (int i = 0; i < 20; i++) {
         char name[16];
@@ -91,8 +86,7 @@ static const struct {
                  {"w", CT_EINVAL, "there is a parameter \"w\" already"},
                  {NULL, CT_EINVAL, ""}};
 
-START_TEST(names_are_unique)
-{
+START_TEST(names_are_unique) {
     ct_params *params = ct_params_new();
     ct_tensor *w = T1(1, 2);
     ck_assert_int_eq(ct_params_add(params, "w", w), 0);
@@ -104,8 +98,7 @@ START_TEST(names_are_unique)
 }
 END_TEST
 
-START_TEST(a_value_is_replaced_by_its_like)
-{
+START_TEST(a_value_is_replaced_by_its_like) {
     ct_params *params = ct_params_new();
     ct_tensor *w = T1(1, 2), *other = T1(3, 4), *longer = T1(1, 2, 3);
     ct_tensor *narrow = ct_astype(w, CT_F32);
@@ -127,8 +120,7 @@ START_TEST(a_value_is_replaced_by_its_like)
 }
 END_TEST
 
-START_TEST(parameters_go_through_a_step)
-{
+START_TEST(parameters_go_through_a_step) {
     ct_params *params = ct_params_new();
     ct_tensor *w = T1(1, 2);
     ct_params_add(params, "w", w);
@@ -157,8 +149,7 @@ START_TEST(parameters_go_through_a_step)
 }
 END_TEST
 
-START_TEST(a_step_before_a_gradient_is_an_error)
-{
+START_TEST(a_step_before_a_gradient_is_an_error) {
     ct_params *params = ct_params_new();
     ct_tensor *w = T1(1, 2);
     ct_params_add(params, "w", w);
@@ -184,8 +175,7 @@ static const struct {
 } activations[] = {{CT_IDENTITY, ct_copy},   {CT_RELU, ct_relu}, {CT_TANH, ct_tanh},
                    {CT_SIGMOID, ct_sigmoid}, {CT_SILU, ct_silu}, {CT_GELU, ct_gelu}};
 
-START_TEST(an_activation_is_its_op)
-{
+START_TEST(an_activation_is_its_op) {
     ct_tape *tape = ct_tape_new();
     ct_tensor *x = T1(-2, -0.5, 0, 0.5, 2, INF, QNAN), *y = activations[_i].plain(x);
     ct_var v = ct_activate(ct_leaf(tape, x, "x"), activations[_i].activation);
@@ -196,8 +186,7 @@ START_TEST(an_activation_is_its_op)
 }
 END_TEST
 
-START_TEST(an_unknown_activation_is_an_error)
-{
+START_TEST(an_unknown_activation_is_an_error) {
     ct_tape *tape = ct_tape_new();
     ct_var x = ct_constant_of(tape, CT_F64, 1), y = ct_activate(x, (enum ct_activation)99);
     ck_assert(ct_var_is_null(y));
@@ -209,8 +198,7 @@ START_TEST(an_unknown_activation_is_an_error)
 }
 END_TEST
 
-START_TEST(a_dense_layer)
-{
+START_TEST(a_dense_layer) {
     ct_tape *tape = ct_tape_new();
     ct_tensor *x = T2(2, 2, 1, 2, 3, 4), *w = T2(2, 3, 1, 0, -1, 0, 1, -1), *b = T1(10, 20, 1);
     ct_var y = ct_dense(ct_constant(tape, x, NULL), ct_leaf(tape, w, NULL), ct_leaf(tape, b, NULL),
@@ -226,16 +214,14 @@ END_TEST
 
 // ---- networks
 
-static ct_mlp *network(const ct_scalar *scalar, enum ct_activation hidden, uint64_t seed)
-{
+static ct_mlp *network(const ct_scalar *scalar, enum ct_activation hidden, uint64_t seed) {
     int64_t widths[] = {4, 5, 3};
     ct_mlp *mlp = ct_mlp_new(scalar, 2, widths, hidden, seed);
     ck_assert_msg(mlp != NULL, "%s", ct_error()->message);
     return mlp;
 }
 
-START_TEST(a_network_has_named_parameters)
-{
+START_TEST(a_network_has_named_parameters) {
     static const struct {
         const char *name;
         int rank;
@@ -259,8 +245,7 @@ START_TEST(a_network_has_named_parameters)
 }
 END_TEST
 
-START_TEST(a_seed_decides_the_weights)
-{
+START_TEST(a_seed_decides_the_weights) {
     ct_mlp *a = network(CT_F64, CT_TANH, 1), *b = network(CT_F64, CT_TANH, 1);
     ct_mlp *c = network(CT_F64, CT_TANH, 2);
     for (size_t i = 0; i < 4; i++) {
@@ -275,8 +260,7 @@ START_TEST(a_seed_decides_the_weights)
 }
 END_TEST
 
-static double largest_of(const ct_tensor *t)
-{
+static double largest_of(const ct_tensor *t) {
     ct_tensor *size = ct_abs(t), *most = ct_max(size, CT_ALL, false);
     double x = ct_item(most);
     ct_free(size);
@@ -285,8 +269,7 @@ static double largest_of(const ct_tensor *t)
 }
 
 // Normal before a rectifier, which reaches beyond three deviations; else within Glorot's interval.
-START_TEST(layers_begin_as_their_activation_asks)
-{
+START_TEST(layers_begin_as_their_activation_asks) {
     ct_mlp *mlp = ct_mlp_new(CT_F32, 3, (int64_t[]){50, 50, 50, 50}, _i ? CT_TANH : CT_RELU, 1);
     const ct_tensor *w[3];
     for (size_t k = 0; k < 3; k++)
@@ -300,8 +283,7 @@ START_TEST(layers_begin_as_their_activation_asks)
 }
 END_TEST
 
-START_TEST(a_network_is_its_layers)
-{
+START_TEST(a_network_is_its_layers) {
     ct_mlp *mlp = network(CT_F64, CT_GELU, 3);
     ct_params *params = ct_mlp_params(mlp);
     ct_tape *tape = ct_tape_new();
@@ -338,8 +320,7 @@ static const struct {
     {1, {INT64_MAX, INT64_MAX}, CT_TANH, CT_EOVERFLOW, ""},
 };
 
-START_TEST(a_bad_network_is_null)
-{
+START_TEST(a_bad_network_is_null) {
     size_t live = ct_live_blocks();
     ck_assert_ptr_null(ct_mlp_new(CT_F32, bad_networks[_i].layers, bad_networks[_i].widths,
                                   (enum ct_activation)bad_networks[_i].hidden, 1));
@@ -348,8 +329,7 @@ START_TEST(a_bad_network_is_null)
 }
 END_TEST
 
-START_TEST(a_wrong_number_of_parameters_sticks_to_the_tape)
-{
+START_TEST(a_wrong_number_of_parameters_sticks_to_the_tape) {
     ct_mlp *mlp = network(CT_F64, CT_RELU, 1);
     ct_tape *tape = ct_tape_new();
     ct_var x = ct_constant_of(tape, CT_F64, 1), y = ct_mlp_apply_to(mlp, x, 3, &x);
@@ -362,8 +342,7 @@ START_TEST(a_wrong_number_of_parameters_sticks_to_the_tape)
 }
 END_TEST
 
-START_TEST(a_network_says_where_rows_do_not_fit)
-{
+START_TEST(a_network_says_where_rows_do_not_fit) {
     ct_mlp *mlp = network(CT_F64, CT_RELU, 1);
     ct_tape *tape = ct_tape_new();
     ct_tensor *rows = ct_zeros(CT_F64, 2, (int64_t[]){2, 3});
@@ -383,13 +362,11 @@ END_TEST
 
 // ---- accuracy
 
-static ct_tensor *labels_of(int64_t n, const int64_t *labels)
-{
+static ct_tensor *labels_of(int64_t n, const int64_t *labels) {
     return ct_from_items(CT_I64, 1, &n, (size_t)n, labels);
 }
 
-START_TEST(the_first_maximum_and_the_first_nan_count)
-{
+START_TEST(the_first_maximum_and_the_first_nan_count) {
     ct_tensor *logits = T2(5, 3, 1, 2, 3, 5, 5, 1, QNAN, 1, QNAN, 1, QNAN, 9, -INF, -INF, -INF);
     ct_tensor *labels = labels_of(5, (int64_t[]){2, 0, 0, 1, 0});
     ck_assert(ct_accuracy(logits, labels) == 1);
@@ -401,8 +378,7 @@ START_TEST(the_first_maximum_and_the_first_nan_count)
 }
 END_TEST
 
-START_TEST(accuracy_reads_any_layout)
-{
+START_TEST(accuracy_reads_any_layout) {
     struct draw draw = {2};
     ct_tensor *logits = draw_tensor(&draw, real(_i & 1), 2, (int64_t[]){30, 4}, -1, 1);
     ct_tensor *labels = draw_tensor(&draw, CT_I64, 1, (int64_t[]){30}, 0, 4);
@@ -433,8 +409,7 @@ static const struct {
     {CT_EDTYPE, 2, 3, 2, 0, true, "logits are real and labels i64, not i64 and i64"},
 };
 
-START_TEST(a_bad_accuracy_is_nan)
-{
+START_TEST(a_bad_accuracy_is_nan) {
     int64_t shape[] = {bad_accuracies[_i].rows, bad_accuracies[_i].classes};
     ct_tensor *logits = ct_zeros(bad_accuracies[_i].ints ? CT_I64 : CT_F32, 2, shape);
     ct_tensor *labels = ct_zeros(CT_I64, 1, &bad_accuracies[_i].labels);
@@ -449,13 +424,11 @@ START_TEST(a_bad_accuracy_is_nan)
 END_TEST
 
 // After each test: nothing that the library gave out is left.
-static void no_block_is_left(void)
-{
+static void no_block_is_left(void) {
     ck_assert_uint_eq(ct_live_blocks(), 0);
 }
 
-static void add_networks(Suite *s)
-{
+static void add_networks(Suite *s) {
     TCase *tc = tcase_create("layers");
     tcase_add_checked_fixture(tc, NULL, no_block_is_left);
     tcase_add_loop_test(tc, an_activation_is_its_op, 0, COUNT(activations));
@@ -482,8 +455,7 @@ static void add_networks(Suite *s)
     suite_add_tcase(s, tc);
 }
 
-Suite *suite_nn(void)
-{
+Suite *suite_nn(void) {
     Suite *s = suite_create("nn");
     TCase *tc = tcase_create("weights");
     tcase_add_checked_fixture(tc, NULL, no_block_is_left);

@@ -10,14 +10,12 @@ Suite *suite_ops(void);
 
 const ct_scalar *const real_scalars[2] = {CT_F32, CT_F64};
 
-bool is_elementwise(enum ct_op op)
-{
+bool is_elementwise(enum ct_op op) {
     return op_oracle(op)->arity > 0;
 }
 
 void draw_inputs(enum ct_op op, const ct_scalar *scalar, int rank, const int64_t *shape,
-                 ct_tensor *in[MOST_ARGUMENTS])
-{
+                 ct_tensor *in[MOST_ARGUMENTS]) {
     struct draw draw = {(uint64_t)op};
     for (int i = 0; i < op_oracle(op)->arity; i++) {
         struct op_domain domain = op_oracle(op)->domain[i];
@@ -26,14 +24,12 @@ void draw_inputs(enum ct_op op, const ct_scalar *scalar, int rank, const int64_t
     }
 }
 
-void free_all(int n, ct_tensor *in[])
-{
+void free_all(int n, ct_tensor *in[]) {
     for (int i = 0; i < n; i++)
         ct_free(in[i]);
 }
 
-ct_tensor *apply_row(enum ct_op op, ct_tensor *const in[])
-{
+ct_tensor *apply_row(enum ct_op op, ct_tensor *const in[]) {
     const ct_tensor *operands[MOST_ARGUMENTS] = {in[0]};
     for (int i = 1; i < op_oracle(op)->arity; i++)
         operands[i] = in[i];
@@ -44,8 +40,7 @@ ct_tensor *apply_row(enum ct_op op, ct_tensor *const in[])
 
 /* ---- names */
 
-START_TEST(row_is_described)
-{
+START_TEST(row_is_described) {
     enum ct_op op = (enum ct_op)_i;
     const char *name = ct_op_name(op), *doc = ct_op_doc(op);
     ck_assert_msg(name && *name && doc && *doc, "row %d has no name or no sentence", _i);
@@ -69,8 +64,7 @@ END_TEST
 
 /* ---- refusals */
 
-static void check_refused(enum ct_op op, ct_tensor *const in[], ct_status code, const char *text)
-{
+static void check_refused(enum ct_op op, ct_tensor *const in[], ct_status code, const char *text) {
     const ct_tensor *operands[MOST_ARGUMENTS] = {in[0], in[1], in[2]};
     ct_error_clear();
     ct_tensor *y = op_oracle(op)->apply(operands);
@@ -88,8 +82,7 @@ static void check_refused(enum ct_op op, ct_tensor *const in[], ct_status code, 
     ct_tape_free(tape);
 }
 
-START_TEST(row_refuses_what_does_not_fit)
-{
+START_TEST(row_refuses_what_does_not_fit) {
     enum ct_op op = (enum ct_op)_i;
     int arity = op_oracle(op)->arity, last = arity - 1;
     if (!is_elementwise(op))
@@ -120,8 +113,7 @@ START_TEST(row_refuses_what_does_not_fit)
 }
 END_TEST
 
-START_TEST(row_passes_null_on)
-{
+START_TEST(row_passes_null_on) {
     enum ct_op op = (enum ct_op)_i;
     const ct_tensor *in[MOST_ARGUMENTS] = {NULL};
     if (!is_elementwise(op))
@@ -136,15 +128,13 @@ START_TEST(row_passes_null_on)
 }
 END_TEST
 
-static TCase *add_case(Suite *suite, const char *name)
-{
+static TCase *add_case(Suite *suite, const char *name) {
     TCase *tc = tcase_create(name);
     suite_add_tcase(suite, tc);
     return tc;
 }
 
-Suite *suite_ops(void)
-{
+Suite *suite_ops(void) {
     Suite *suite = suite_create("ops");
     TCase *tc = add_case(suite, "rows");
     EACH_ROW(tc, row_is_described);

@@ -11,14 +11,12 @@
 
 Suite *suite_optim(void);
 
-static const ct_scalar *real(int i)
-{
+static const ct_scalar *real(int i) {
     return i ? CT_F64 : CT_F32;
 }
 
 // One step of one f64 parameter of one item.
-static double step_one(ct_optim *optim, double p0, double g0)
-{
+static double step_one(ct_optim *optim, double p0, double g0) {
     ct_tensor *p = T1(p0), *g = T1(g0);
     step_ok(optim, p, g);
     double p1 = ct_item(p);
@@ -55,8 +53,7 @@ static const struct {
     {ADAM(weight_decay), INF, "weight_decay"},
 };
 
-START_TEST(an_option_out_of_range_is_named)
-{
+START_TEST(an_option_out_of_range_is_named) {
     struct ct_sgd_options sgd = ct_sgd_options_init();
     struct ct_adam_options adam = ct_adam_options_init();
     bool is_adam = bad_options[_i].is_adam;
@@ -67,8 +64,7 @@ START_TEST(an_option_out_of_range_is_named)
 }
 END_TEST
 
-START_TEST(nesterov_needs_momentum_and_no_dampening)
-{
+START_TEST(nesterov_needs_momentum_and_no_dampening) {
     struct ct_sgd_options o = ct_sgd_options_init();
     o.nesterov = true;
     o.momentum = _i ? 0.9 : 0;
@@ -78,8 +74,7 @@ START_TEST(nesterov_needs_momentum_and_no_dampening)
 }
 END_TEST
 
-START_TEST(defaults)
-{
+START_TEST(defaults) {
     ct_optim *sgd = ct_sgd_new(NULL), *adam = ct_adam_new(NULL);
     ck_assert(sgd && adam && ct_optim_steps(sgd) == 0 && ct_optim_steps(NULL) == 0);
     ck_assert(step_one(sgd, 1, 0.5) == fma(-0.01, 0.5, 1));
@@ -88,8 +83,7 @@ START_TEST(defaults)
 END_TEST
 
 // A caller from before the later fields existed: they keep their defaults.
-START_TEST(a_shorter_struct_means_defaults)
-{
+START_TEST(a_shorter_struct_means_defaults) {
     struct ct_adam_options o = ct_adam_options_init();
     o.size = offsetof(struct ct_adam_options, beta1);
     o.lr = 0.1;
@@ -104,8 +98,7 @@ START_TEST(a_shorter_struct_means_defaults)
 }
 END_TEST
 
-START_TEST(the_learning_rate_can_change)
-{
+START_TEST(the_learning_rate_can_change) {
     ct_optim *optim = ct_sgd_new(NULL);
     ck_assert_int_eq(ct_optim_set_lr(optim, 0.5), CT_OK);
     ck_assert_int_eq(ct_optim_set_lr(optim, QNAN), CT_EDOMAIN);
@@ -119,8 +112,7 @@ END_TEST
 
 enum { ITEMS = 1003 };
 
-static ct_tensor *special_items(struct draw *draw, const ct_scalar *scalar)
-{
+static ct_tensor *special_items(struct draw *draw, const ct_scalar *scalar) {
     static const double values[] = {0,     -0.0,   1,        -1,       INF,   -INF,
                                     QNAN,  1e-38,  -1e-38,   3e38,     1e-45, 1e-300,
                                     1e300, 1e-320, 0x1p-126, 0x1p-127, 1e-20, 1e19};
@@ -132,14 +124,12 @@ static ct_tensor *special_items(struct draw *draw, const ct_scalar *scalar)
     return ct_from_doubles(scalar, 1, (int64_t[]){ITEMS}, ITEMS, items);
 }
 
-static ct_tensor *some_items(struct draw *draw, const ct_scalar *scalar, bool special)
-{
+static ct_tensor *some_items(struct draw *draw, const ct_scalar *scalar, bool special) {
     return special ? special_items(draw, scalar)
                    : draw_tensor(draw, scalar, 1, (int64_t[]){ITEMS}, -2, 2);
 }
 
-static void compare_with_parts(const struct optim_case *c, const ct_scalar *scalar, bool special)
-{
+static void compare_with_parts(const struct optim_case *c, const ct_scalar *scalar, bool special) {
     struct draw draw = {special ? 1 : 2};
     ct_tensor *p = some_items(&draw, scalar, special), *q = ct_copy(p);
     ct_optim *optim = optim_of_case(c);
@@ -162,21 +152,18 @@ static void compare_with_parts(const struct optim_case *c, const ct_scalar *scal
     ct_free(q);
 }
 
-START_TEST(a_step_equals_its_parts_on_ordinary_values)
-{
+START_TEST(a_step_equals_its_parts_on_ordinary_values) {
     compare_with_parts(&optim_cases[_i >> 1], real(_i & 1), false);
 }
 END_TEST
 
-START_TEST(a_step_equals_its_parts_on_special_values)
-{
+START_TEST(a_step_equals_its_parts_on_special_values) {
     compare_with_parts(&optim_cases[_i >> 1], real(_i & 1), true);
 }
 END_TEST
 
 // Every length, so that the last lanes are seen in each number.
-START_TEST(no_item_depends_on_where_it_lies)
-{
+START_TEST(no_item_depends_on_where_it_lies) {
     const struct optim_case *c = &optim_cases[_i >> 1];
     struct draw draw = {3};
     ct_tensor *p0 = some_items(&draw, real(_i & 1), false),
@@ -202,8 +189,7 @@ START_TEST(no_item_depends_on_where_it_lies)
 }
 END_TEST
 
-START_TEST(gradients_of_any_layout_give_the_same_bits)
-{
+START_TEST(gradients_of_any_layout_give_the_same_bits) {
     const struct optim_case *c = &optim_cases[_i / LAYOUT_COUNT];
     struct draw draw = {4};
     int64_t shape[] = {7, 9};
@@ -226,8 +212,7 @@ START_TEST(gradients_of_any_layout_give_the_same_bits)
 }
 END_TEST
 
-START_TEST(parameters_of_any_layout_are_made_dense)
-{
+START_TEST(parameters_of_any_layout_are_made_dense) {
     struct draw draw = {5};
     int64_t shape[] = {7, 9};
     ct_tensor *p = draw_tensor(&draw, CT_F64, 2, shape, -1, 1),
@@ -246,16 +231,14 @@ START_TEST(parameters_of_any_layout_are_made_dense)
 }
 END_TEST
 
-static int64_t ulps(double a, double b)
-{
+static int64_t ulps(double a, double b) {
     int64_t x, y;
     memcpy(&x, &a, sizeof x);
     memcpy(&y, &b, sizeof y);
     return x > y ? x - y : y - x;
 }
 
-START_TEST(powers_are_correct_to_the_last_bit_or_so)
-{
+START_TEST(powers_are_correct_to_the_last_bit_or_so) {
     static const double bases[] = {0, 0.5, 0.9, 0.99, 0.999, 0.9999, 1 - 0x1p-53, 0.1};
     for (uint64_t t = 1; t < 2000000; t += 1 + t / 7) {
         double mine = ct__power(bases[_i], t);
@@ -269,8 +252,7 @@ END_TEST
 // ---- values
 
 // B124, B126 and the zero gradient of B128.
-START_TEST(eps_comes_after_the_corrected_root)
-{
+START_TEST(eps_comes_after_the_corrected_root) {
     struct ct_adam_options o = ct_adam_options_init();
     o.lr = 0.1;
     o.eps = 1e-3;
@@ -278,8 +260,7 @@ START_TEST(eps_comes_after_the_corrected_root)
 }
 END_TEST
 
-START_TEST(decay_of_adam_and_adamw)
-{
+START_TEST(decay_of_adam_and_adamw) {
     struct ct_adam_options o = ct_adam_options_init();
     o.lr = 0.1;
     o.weight_decay = 0.1;
@@ -289,8 +270,7 @@ START_TEST(decay_of_adam_and_adamw)
 }
 END_TEST
 
-START_TEST(the_decay_of_adamw_follows_the_learning_rate)
-{
+START_TEST(the_decay_of_adamw_follows_the_learning_rate) {
     struct ct_adam_options o = ct_adamw_options_init();
     o.weight_decay = 0.5;
     ct_optim *optim = ct_adam_new(&o);
@@ -300,8 +280,7 @@ START_TEST(the_decay_of_adamw_follows_the_learning_rate)
 END_TEST
 
 // B125: the first step is number 1, and its corrections are finite.
-START_TEST(steps_count_from_one)
-{
+START_TEST(steps_count_from_one) {
     ct_tensor *p = T1(1, -2), *g = T1(3, -4);
     ct_optim *optim = ct_adam_new(NULL);
     for (uint64_t t = 1; t <= 3; t++) {
@@ -314,8 +293,7 @@ START_TEST(steps_count_from_one)
 }
 END_TEST
 
-START_TEST(a_zero_gradient_moves_nothing)
-{
+START_TEST(a_zero_gradient_moves_nothing) {
     ct_optim *optim = optim_of_case(&optim_cases[_i]);
     ct_tensor *p = T1(2, -3, 0), *g = T1(0, 0, 0), *q = ct_compact(p);
     step_ok(optim, p, g);
@@ -334,8 +312,7 @@ START_TEST(a_zero_gradient_moves_nothing)
 END_TEST
 
 // As PyTorch does, and as the header says.
-START_TEST(without_eps_nothing_over_nothing_is_nan)
-{
+START_TEST(without_eps_nothing_over_nothing_is_nan) {
     struct ct_adam_options o = ct_adam_options_init();
     o.eps = 0;
     ck_assert(isnan(step_one(ct_adam_new(&o), 1, 0)));
@@ -343,8 +320,7 @@ START_TEST(without_eps_nothing_over_nothing_is_nan)
 }
 END_TEST
 
-START_TEST(a_nan_poisons_its_own_item_alone)
-{
+START_TEST(a_nan_poisons_its_own_item_alone) {
     const struct optim_case *c = &optim_cases[_i >> 1];
     const ct_scalar *scalar = real(_i & 1);
     struct draw draw = {6};
@@ -371,8 +347,7 @@ START_TEST(a_nan_poisons_its_own_item_alone)
 END_TEST
 
 // A moment that decays without end stays at +0 once it is there: no subnormal is ever stored.
-START_TEST(small_state_becomes_zero)
-{
+START_TEST(small_state_becomes_zero) {
     struct ct_sgd_options o = ct_sgd_options_init();
     o.momentum = 0.5;
     ct_optim *optim = ct_sgd_new(&o);
@@ -394,20 +369,17 @@ END_TEST
 
 // ---- PyTorch
 
-START_TEST(golden_runs_agree)
-{
+START_TEST(golden_runs_agree) {
     golden_optim_run(_i);
 }
 END_TEST
 
 // After each test: nothing that the library gave out is left.
-static void no_block_is_left(void)
-{
+static void no_block_is_left(void) {
     ck_assert_uint_eq(ct_live_blocks(), 0);
 }
 
-static void add_values(Suite *s)
-{
+static void add_values(Suite *s) {
     TCase *tc = tcase_create("values");
     tcase_add_checked_fixture(tc, NULL, no_block_is_left);
     tcase_add_test(tc, eps_comes_after_the_corrected_root);
@@ -437,8 +409,7 @@ static void add_values(Suite *s)
     suite_add_tcase(s, tc);
 }
 
-Suite *suite_optim(void)
-{
+Suite *suite_optim(void) {
     Suite *s = suite_create("optim");
     TCase *tc = tcase_create("options");
     tcase_add_checked_fixture(tc, NULL, no_block_is_left);

@@ -12,8 +12,7 @@ Suite *suite_optim_steps(void);
 
 // ---- writing
 
-START_TEST(a_parameter_alone_is_written_in_place)
-{
+START_TEST(a_parameter_alone_is_written_in_place) {
     ct_tensor *p = T1(1, 2), *g = T1(1, 1);
     const void *before = ct_data(p);
     ct_optim *optim = ct_adam_new(NULL);
@@ -29,8 +28,7 @@ START_TEST(a_parameter_alone_is_written_in_place)
 }
 END_TEST
 
-START_TEST(a_copy_of_a_parameter_does_not_change)
-{
+START_TEST(a_copy_of_a_parameter_does_not_change) {
     ct_tensor *p = T1(1, 2), *copy = ct_copy(p), *g = T1(1, 1);
     ct_optim *optim = ct_sgd_new(NULL);
     step_ok(optim, p, g);
@@ -41,8 +39,7 @@ START_TEST(a_copy_of_a_parameter_does_not_change)
 }
 END_TEST
 
-START_TEST(foreign_memory_is_not_written)
-{
+START_TEST(foreign_memory_is_not_written) {
     static const double buffer[] = {1, 2};
     int64_t n = 2, stride = 1;
     ct_tensor *p = ct_tensor_over(CT_F64, 1, &n, &stride, 0, buffer, 2, NULL, NULL), *g = T1(1, 1);
@@ -56,8 +53,7 @@ START_TEST(foreign_memory_is_not_written)
 END_TEST
 
 // p - 0.5 p: the gradient is read as it was, though it is the parameter itself, or a view of it.
-START_TEST(a_gradient_may_share_with_the_parameter)
-{
+START_TEST(a_gradient_may_share_with_the_parameter) {
     struct ct_sgd_options o = ct_sgd_options_init();
     o.lr = 0.5;
     ct_optim *optim = ct_sgd_new(&o);
@@ -72,8 +68,7 @@ START_TEST(a_gradient_may_share_with_the_parameter)
 }
 END_TEST
 
-START_TEST(several_parameters_of_both_types)
-{
+START_TEST(several_parameters_of_both_types) {
     ct_tensor *p[] = {T1(1, 2), ct_ones(CT_F32, 0, NULL), ct_zeros(CT_F32, 2, (int64_t[]){0, 3})};
     ct_tensor *g[] = {T1(1, -1), ct_ones(CT_F32, 0, NULL), ct_copy(p[2])};
     ct_optim *optim = ct_sgd_new(NULL);
@@ -108,8 +103,7 @@ static const struct {
 };
 
 static ct_status bad_step(int k, ct_optim *optim, ct_tensor *const p[2],
-                          const ct_tensor *const g[2])
-{
+                          const ct_tensor *const g[2]) {
     int64_t two = 2, row[] = {1, 2};
     ct_tensor *odd = k == 0 || k == 6 ? T1(1, 2, 3)
                      : k == 1         ? ct_ones(CT_F64, 2, row)
@@ -125,8 +119,7 @@ static ct_status bad_step(int k, ct_optim *optim, ct_tensor *const p[2],
     return status;
 }
 
-START_TEST(a_bad_step_changes_nothing)
-{
+START_TEST(a_bad_step_changes_nothing) {
     bool fresh = _i & 1; // before the first step, or after it
     int k = _i >> 1;
     if (fresh && k >= 5 && k <= 7)
@@ -156,8 +149,7 @@ START_TEST(a_bad_step_changes_nothing)
 }
 END_TEST
 
-START_TEST(a_coefficient_has_to_fit_the_item_type)
-{
+START_TEST(a_coefficient_has_to_fit_the_item_type) {
     struct ct_sgd_options o = ct_sgd_options_init();
     o.lr = 1e200;
     ct_optim *optim = ct_sgd_new(&o);
@@ -175,8 +167,7 @@ END_TEST
 // Memory that ends after `left` more blocks.
 static long left = -1;
 
-static void *give(void *context, size_t bytes, size_t align)
-{
+static void *give(void *context, size_t bytes, size_t align) {
     (void)context;
     if (left == 0)
         return NULL;
@@ -184,15 +175,13 @@ static void *give(void *context, size_t bytes, size_t align)
     return aligned_alloc(align, (bytes + align - 1) / align * align);
 }
 
-static void take(void *context, void *block, size_t bytes)
-{
+static void take(void *context, void *block, size_t bytes) {
     (void)context;
     (void)bytes;
     free(block);
 }
 
-static bool own_memory(void)
-{
+static bool own_memory(void) {
     struct ct_allocator allocator = {give, take, NULL};
     if (ct_set_allocator(&allocator) != CT_OK) {
         ct_test_skip("the allocator is in use already (CK_FORK=no)");
@@ -203,8 +192,7 @@ static bool own_memory(void)
 }
 
 // Shared parameters and strided gradients, so that every kind of allocation is needed.
-static void step_without_memory(bool fresh)
-{
+static void step_without_memory(bool fresh) {
     ct_tensor *p[] = {T1(1, 2), T1(3, 4)}, *copy[] = {ct_copy(p[0]), ct_copy(p[1])};
     ct_tensor *row = T1(5, 6), *g = ct_flip(row, 0);
     const ct_tensor *grads[] = {g, g};
@@ -247,15 +235,13 @@ static void step_without_memory(bool fresh)
     ck_assert(ct_live_blocks() == 0);
 }
 
-START_TEST(without_memory_nothing_changes)
-{
+START_TEST(without_memory_nothing_changes) {
     if (own_memory())
         step_without_memory(_i);
 }
 END_TEST
 
-START_TEST(an_optimiser_without_memory_is_null)
-{
+START_TEST(an_optimiser_without_memory_is_null) {
     if (!own_memory())
         return;
     left = 0;
@@ -267,13 +253,11 @@ END_TEST
 // ---- from a tape
 
 // d/dp sum(p p c) = 2 p c
-static ct_var loss_of(ct_tape *tape, ct_var p, double c)
-{
+static ct_var loss_of(ct_tape *tape, ct_var p, double c) {
     return ct_var_sum(ct_var_mul(ct_var_mul(p, p), ct_constant_of(tape, CT_F64, c)), CT_ALL, false);
 }
 
-START_TEST(a_step_from_a_tape_writes_in_place)
-{
+START_TEST(a_step_from_a_tape_writes_in_place) {
     ct_tape *tape = ct_tape_new();
     ct_tensor *p = T1(1, 2);
     const void *before = ct_data(p);
@@ -296,8 +280,7 @@ START_TEST(a_step_from_a_tape_writes_in_place)
 }
 END_TEST
 
-START_TEST(a_tape_in_error_cannot_step)
-{
+START_TEST(a_tape_in_error_cannot_step) {
     ct_tape *tape = ct_tape_new();
     ct_tensor *p = T1(1, 2), *q = T1(1, 2, 3);
     ct_var x = ct_leaf(tape, p, "p"), y = ct_var_mul(x, ct_constant(tape, q, NULL)), dx = y;
@@ -315,8 +298,7 @@ START_TEST(a_tape_in_error_cannot_step)
 END_TEST
 
 // Where no path leads, and where the gradient is a broadcast: zero strides.
-START_TEST(gradients_without_storage_of_their_own)
-{
+START_TEST(gradients_without_storage_of_their_own) {
     ct_tape *tape = ct_tape_new();
     ct_tensor *p[] = {T1(1, 2), T1(3, 4)};
     ct_var x[] = {ct_leaf(tape, p[0], "a"), ct_leaf(tape, p[1], "b")}, dx[2];
@@ -331,8 +313,7 @@ START_TEST(gradients_without_storage_of_their_own)
 END_TEST
 
 // d/da sum(a . b) along b as cotangent of a: the gradient is a leaf itself, or a view of one.
-START_TEST(a_gradient_may_be_a_leaf_that_moves)
-{
+START_TEST(a_gradient_may_be_a_leaf_that_moves) {
     ct_tape *tape = ct_tape_new();
     ct_tensor *p[] = {T1(1, 2), T1(3, 4)};
     ct_var x[] = {ct_leaf(tape, p[0], "a"), ct_leaf(tape, p[1], "b")}, dx[2];
@@ -349,8 +330,7 @@ START_TEST(a_gradient_may_be_a_leaf_that_moves)
 }
 END_TEST
 
-START_TEST(variables_of_a_step_are_checked)
-{
+START_TEST(variables_of_a_step_are_checked) {
     ct_tape *tape = ct_tape_new(), *other = ct_tape_new();
     ct_tensor *p = T1(1, 2);
     ct_var x = ct_leaf(tape, p, "p"), y = ct_leaf(other, p, "p"), null = ct_var_null();
@@ -372,8 +352,7 @@ START_TEST(variables_of_a_step_are_checked)
 }
 END_TEST
 
-START_TEST(a_step_of_many_parameters)
-{
+START_TEST(a_step_of_many_parameters) {
     enum { N = 50 };
     ct_tape *tape = ct_tape_new();
     ct_tensor *p[N];
@@ -397,8 +376,7 @@ END_TEST
 
 // ---- threads
 
-static uint64_t digest(const ct_tensor *t)
-{
+static uint64_t digest(const ct_tensor *t) {
     const unsigned char *bytes = ct_data(t);
     uint64_t hash = 0xcbf29ce484222325;
     for (size_t i = 0; i < ct_count(t) * ct_dtype(t)->size; i++)
@@ -406,8 +384,7 @@ static uint64_t digest(const ct_tensor *t)
     return hash;
 }
 
-static uint64_t large_step(const struct optim_case *c)
-{
+static uint64_t large_step(const struct optim_case *c) {
     struct draw draw = {7};
     int64_t n = 300007;
     ct_tensor *p = draw_tensor(&draw, CT_F32, 1, &n, -1, 1),
@@ -423,8 +400,7 @@ static uint64_t large_step(const struct optim_case *c)
 }
 
 // The number of threads freezes at first use: a process for each.
-static uint64_t in_process(const char *threads, const struct optim_case *c)
-{
+static uint64_t in_process(const char *threads, const struct optim_case *c) {
     int ends[2];
     ck_assert(pipe(ends) == 0);
     pid_t child = fork();
@@ -443,8 +419,7 @@ static uint64_t in_process(const char *threads, const struct optim_case *c)
     return hash;
 }
 
-START_TEST(threads_do_not_change_a_bit)
-{
+START_TEST(threads_do_not_change_a_bit) {
     const struct optim_case *c = &optim_cases[_i];
     uint64_t one = in_process("1", c);
     ck_assert(in_process("2", c) == one);
@@ -453,13 +428,11 @@ START_TEST(threads_do_not_change_a_bit)
 END_TEST
 
 // After each test: nothing that the library gave out is left.
-static void no_block_is_left(void)
-{
+static void no_block_is_left(void) {
     ck_assert_uint_eq(ct_live_blocks(), 0);
 }
 
-Suite *suite_optim_steps(void)
-{
+Suite *suite_optim_steps(void) {
     Suite *s = suite_create("optim_steps");
     TCase *tc = tcase_create("writing");
     tcase_add_checked_fixture(tc, NULL, no_block_is_left);

@@ -52,15 +52,13 @@ Suite *suite_platform(void);
 // ---- children: for what freezes at first use, ends the process or forks
 
 /// The child's exit status; 128 plus the signal when one killed it, as the alarm does.
-static int wait_for(pid_t child)
-{
+static int wait_for(pid_t child) {
     int status = 0;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int in_child(int (*body)(const void *), const void *argument)
-{
+static int in_child(int (*body)(const void *), const void *argument) {
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
@@ -71,8 +69,7 @@ static int in_child(int (*body)(const void *), const void *argument)
     return wait_for(child);
 }
 
-static void ck_error_is(ct_status code, const char *part)
-{
+static void ck_error_is(ct_status code, const char *part) {
     ck_assert_int_eq(ct_error()->code, code);
     ck_assert_msg(strstr(ct_error()->message, part) != NULL, "'%s' lacks '%s'", ct_error()->message,
                   part);
@@ -80,16 +77,14 @@ static void ck_error_is(ct_status code, const char *part)
 
 // ---- errors
 
-START_TEST(error_is_empty_at_first)
-{
+START_TEST(error_is_empty_at_first) {
     ck_assert_int_eq(ct_error()->code, CT_OK);
     ck_assert_str_eq(ct_error()->message, "");
     ck_assert_str_eq(ct_error()->function, "");
 }
 END_TEST
 
-START_TEST(error_stays_until_cleared)
-{
+START_TEST(error_stays_until_cleared) {
     ck_assert_int_eq(ct__fail(CT_ESHAPE, "ct_sum", "axis %d of %s", 3, "[2]"), CT_ESHAPE);
     void *block = ct__alloc(1); // a success
     ct__free(block);
@@ -104,8 +99,7 @@ START_TEST(error_stays_until_cleared)
 }
 END_TEST
 
-START_TEST(error_is_replaced_by_the_next)
-{
+START_TEST(error_is_replaced_by_the_next) {
     ct__fail(CT_ESHAPE, "first", "first");
     const struct ct_error_info *info = ct_error();
     ck_assert_ptr_null(ct__fail_null(CT_EIO, "second", "second"));
@@ -115,8 +109,7 @@ START_TEST(error_is_replaced_by_the_next)
 }
 END_TEST
 
-START_TEST(null_operand_keeps_the_first_error)
-{
+START_TEST(null_operand_keeps_the_first_error) {
     ct__fail(CT_EAXIS, "ct_sum", "no axis");
     ck_assert_int_eq(ct__fail_null_operand("ct_add"), CT_EAXIS);
     ck_error_is(CT_EAXIS, "no axis");
@@ -128,16 +121,14 @@ START_TEST(null_operand_keeps_the_first_error)
 }
 END_TEST
 
-START_TEST(error_keeps_errno)
-{
+START_TEST(error_keeps_errno) {
     errno = ENOTTY;
     ct__fail(CT_EIO, "f", "%s", "x");
     ck_assert_int_eq(errno, ENOTTY);
 }
 END_TEST
 
-START_TEST(error_may_wrap_itself)
-{
+START_TEST(error_may_wrap_itself) {
     ct__fail(CT_EIO, "inner", "disk");
     ct__fail(CT_EFORMAT, ct_error()->function, "in %s: %s", "outer", ct_error()->message);
     ck_assert_str_eq(ct_error()->message, "in outer: disk");
@@ -145,8 +136,7 @@ START_TEST(error_may_wrap_itself)
 }
 END_TEST
 
-START_TEST(error_is_cut_at_a_whole_character)
-{
+START_TEST(error_is_cut_at_a_whole_character) {
     char text[2 * CT__MESSAGE_BYTES] = "";
     for (int shift = 0; shift < 4; shift++) {
         memset(text, 'x', (size_t)shift);
@@ -162,23 +152,20 @@ START_TEST(error_is_cut_at_a_whole_character)
 }
 END_TEST
 
-START_TEST(error_without_a_format_says_what_the_code_means)
-{
+START_TEST(error_without_a_format_says_what_the_code_means) {
     ct__fail(CT_ENOMEM, NULL, NULL);
     ck_error_is(CT_ENOMEM, "memory");
     ck_assert_str_eq(ct_error()->function, "");
 }
 END_TEST
 
-static void *fail_elsewhere(void *seen)
-{
+static void *fail_elsewhere(void *seen) {
     *(ct_status *)seen = ct_error()->code;
     ct__fail(CT_EDOMAIN, "there", "there");
     return NULL;
 }
 
-START_TEST(errors_of_threads_are_separate)
-{
+START_TEST(errors_of_threads_are_separate) {
     pthread_t thread;
     ct_status seen = CT_EIO;
     ct__fail(CT_ESHAPE, "here", "here");
@@ -189,8 +176,7 @@ START_TEST(errors_of_threads_are_separate)
 }
 END_TEST
 
-START_TEST(status_names_are_as_in_c)
-{
+START_TEST(status_names_are_as_in_c) {
 #define CHECK_NAME(name, text) ck_assert_str_eq(ct_status_name(CT_##name), "CT_" #name);
     CT_STATUS_LIST(CHECK_NAME)
 #undef CHECK_NAME
@@ -200,8 +186,7 @@ START_TEST(status_names_are_as_in_c)
 }
 END_TEST
 
-START_TEST(shapes_are_formatted)
-{
+START_TEST(shapes_are_formatted) {
     const int64_t shape[] = {2, 3, -1, INT64_MAX, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
     char text[CT__SHAPE_TEXT_BYTES];
     ct__format_shape(text, sizeof text, 0, NULL);
@@ -221,8 +206,7 @@ END_TEST
 
 // ---- checked arithmetic
 
-START_TEST(checked_arithmetic)
-{
+START_TEST(checked_arithmetic) {
     size_t s = 7;
     int64_t i = 7;
     ck_assert(ct__mul_size(3, 5, &s) && s == 15);
@@ -244,8 +228,7 @@ static const size_t block_sizes[] = {0,     1,     63,      64,      65,      25
                                      256,   257,   320,     4096,    5000,    5121,
                                      65535, 65536, 1 << 20, 3 << 20, 5 << 20, 300 << 20};
 
-START_TEST(blocks_are_aligned_and_whole)
-{
+START_TEST(blocks_are_aligned_and_whole) {
     size_t bytes = block_sizes[_i], live = ct_live_blocks();
     unsigned char *block = ct__alloc(bytes);
     ck_assert_ptr_nonnull(block);
@@ -258,8 +241,7 @@ START_TEST(blocks_are_aligned_and_whole)
 }
 END_TEST
 
-START_TEST(freed_blocks_are_used_again)
-{
+START_TEST(freed_blocks_are_used_again) {
     size_t bytes = block_sizes[_i];
     void *block = ct__alloc(bytes);
     ct__free(block);
@@ -275,8 +257,7 @@ START_TEST(freed_blocks_are_used_again)
 }
 END_TEST
 
-START_TEST(zeroed_blocks_are_zero)
-{
+START_TEST(zeroed_blocks_are_zero) {
     unsigned char *block = ct__alloc(1000);
     memset(block, 255, 1000);
     ct__free(block);
@@ -290,8 +271,7 @@ START_TEST(zeroed_blocks_are_zero)
 }
 END_TEST
 
-START_TEST(sizes_that_overflow_are_refused)
-{
+START_TEST(sizes_that_overflow_are_refused) {
     static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 63, SIZE_MAX - 127, SIZE_MAX / 2};
 #if SANITIZED
     if (sizes[_i] < SIZE_MAX - 63)
@@ -307,8 +287,7 @@ START_TEST(sizes_that_overflow_are_refused)
 }
 END_TEST
 
-START_TEST(realloc_keeps_the_contents)
-{
+START_TEST(realloc_keeps_the_contents) {
     unsigned char *block = ct__realloc(NULL, 0);
     size_t size = 0, lost = 0;
     for (size_t step = 0; step < 400; step++) {
@@ -327,8 +306,7 @@ START_TEST(realloc_keeps_the_contents)
 }
 END_TEST
 
-START_TEST(cache_is_bounded)
-{
+START_TEST(cache_is_bounded) {
     void *blocks[8];
     ct_cache_limit(4096);
     for (size_t i = 0; i < COUNT(blocks); i++)
@@ -355,8 +333,7 @@ START_TEST(cache_is_bounded)
 }
 END_TEST
 
-START_TEST(steady_loop_does_not_allocate)
-{
+START_TEST(steady_loop_does_not_allocate) {
     size_t calls = 0;
     for (int step = 0; step < 100; step++) {
         void *blocks[COUNT(block_sizes) - 1];
@@ -377,8 +354,7 @@ struct churn {
     int torn; // blocks that did not hold what was written
 };
 
-static void *churn(void *argument)
-{
+static void *churn(void *argument) {
     struct churn *c = argument;
     uint32_t state = c->seed;
     unsigned char *blocks[16] = {NULL};
@@ -399,8 +375,7 @@ static void *churn(void *argument)
     return NULL;
 }
 
-START_TEST(threads_share_the_cache)
-{
+START_TEST(threads_share_the_cache) {
     pthread_t threads[4];
     struct churn churns[4] = {{1, 20000, 0}, {2, 20000, 0}, {3, 20000, 0}, {4, 20000, 0}};
     ct_cache_limit(20000); // so that blocks come and go
@@ -415,15 +390,13 @@ START_TEST(threads_share_the_cache)
 END_TEST
 
 /// A size that churn() leaves alone, so that the cache has it: a sanitizer's own allocator does not survive a fork.
-static int allocate_once(const void *unused)
-{
+static int allocate_once(const void *unused) {
     (void)unused;
     ct__free(ct__alloc(1 << 20));
     return 0;
 }
 
-START_TEST(fork_while_another_thread_allocates)
-{
+START_TEST(fork_while_another_thread_allocates) {
     pthread_t thread;
     struct churn c = {5, 400000, 0};
     allocate_once(NULL);
@@ -441,8 +414,7 @@ struct test_allocator {
     bool fails, crooked;
 };
 
-static void *test_allocate(void *ctx, size_t bytes, size_t align)
-{
+static void *test_allocate(void *ctx, size_t bytes, size_t align) {
     struct test_allocator *a = ctx;
     void *p = NULL;
     if (a->fails || posix_memalign(&p, align, bytes + align))
@@ -452,16 +424,14 @@ static void *test_allocate(void *ctx, size_t bytes, size_t align)
     return a->crooked ? (char *)p + 8 : p;
 }
 
-static void test_release(void *ctx, void *p, size_t bytes)
-{
+static void test_release(void *ctx, void *p, size_t bytes) {
     struct test_allocator *a = ctx;
     a->blocks--;
     a->bytes -= bytes;
     free(a->crooked ? (char *)p - 8 : p);
 }
 
-START_TEST(allocator_is_replaced_before_first_use_only)
-{
+START_TEST(allocator_is_replaced_before_first_use_only) {
     struct test_allocator state = {0};
     struct ct_allocator record = {test_allocate, test_release, &state};
     ck_assert_int_eq(ct_set_allocator(NULL), CT_EINVAL);
@@ -484,8 +454,7 @@ START_TEST(allocator_is_replaced_before_first_use_only)
 }
 END_TEST
 
-START_TEST(failing_allocator_loses_nothing)
-{
+START_TEST(failing_allocator_loses_nothing) {
     struct test_allocator state = {0};
     ct_set_allocator(&(struct ct_allocator){test_allocate, test_release, &state});
     unsigned char *block = ct__alloc(100);
@@ -507,8 +476,7 @@ START_TEST(failing_allocator_loses_nothing)
 }
 END_TEST
 
-START_TEST(crooked_pointers_count_as_no_memory)
-{
+START_TEST(crooked_pointers_count_as_no_memory) {
     struct test_allocator state = {.crooked = true};
     ct_set_allocator(&(struct ct_allocator){test_allocate, test_release, &state});
     ck_assert_ptr_null(ct__alloc(100));
@@ -519,8 +487,7 @@ END_TEST
 
 // ---- threads
 
-static void four_threads(void)
-{
+static void four_threads(void) {
     setenv("CT_NUM_THREADS", "4", 1);
 }
 
@@ -530,8 +497,7 @@ struct visits {
     atomic_int bad;
 };
 
-static void visit(void *ctx, size_t begin, size_t end)
-{
+static void visit(void *ctx, size_t begin, size_t end) {
     struct visits *v = ctx;
     if (begin >= end || begin % v->grain)
         atomic_fetch_add(&v->bad, 1);
@@ -541,8 +507,7 @@ static void visit(void *ctx, size_t begin, size_t end)
 
 enum { LONGEST_LOOP = 65537 };
 
-static bool covers_once(size_t n, size_t grain)
-{
+static bool covers_once(size_t n, size_t grain) {
     atomic_int *count = calloc(n + 1, sizeof *count);
     if (!count)
         return false;
@@ -555,8 +520,7 @@ static bool covers_once(size_t n, size_t grain)
     return good;
 }
 
-START_TEST(loops_cover_each_index_once)
-{
+START_TEST(loops_cover_each_index_once) {
     static const size_t grains[] = {0, 1, 2, 3, 7, 64, 1000, 1024, 100000, SIZE_MAX};
     static const size_t lengths[] = {0,  1,  2,   3,    5,    8,    63,
                                      64, 65, 999, 1000, 1001, 4096, LONGEST_LOOP};
@@ -568,8 +532,7 @@ START_TEST(loops_cover_each_index_once)
 }
 END_TEST
 
-START_TEST(many_short_loops)
-{
+START_TEST(many_short_loops) {
     for (int i = 0; i < 5000; i++)
         ck_assert(covers_once(8, 1));
 }
@@ -581,8 +544,7 @@ struct meeting {
     atomic_int met;
 };
 
-static void meet(void *ctx, size_t begin, size_t end)
-{
+static void meet(void *ctx, size_t begin, size_t end) {
     struct meeting *m = ctx;
     if (end - begin != 1)
         return;
@@ -593,15 +555,13 @@ static void meet(void *ctx, size_t begin, size_t end)
         atomic_fetch_add(&m->met, 1);
 }
 
-static bool two_meet(void)
-{
+static bool two_meet(void) {
     struct meeting m = {0};
     ct__parallel_for(2, 1, meet, &m);
     return m.met == 2;
 }
 
-START_TEST(workers_do_work)
-{
+START_TEST(workers_do_work) {
     ck_assert_int_eq(ct_num_threads(), 4);
     ck_assert(two_meet());
 }
@@ -612,8 +572,7 @@ struct nested {
     atomic_int elsewhere;
 };
 
-static void nested_inner(void *ctx, size_t begin, size_t end)
-{
+static void nested_inner(void *ctx, size_t begin, size_t end) {
     pthread_t *outer = ((void **)ctx)[1];
     struct nested *n = ((void **)ctx)[0];
     atomic_fetch_add(&n->inner, (int)(end - begin));
@@ -621,8 +580,7 @@ static void nested_inner(void *ctx, size_t begin, size_t end)
         atomic_fetch_add(&n->elsewhere, 1);
 }
 
-static void nested_outer(void *ctx, size_t begin, size_t end)
-{
+static void nested_outer(void *ctx, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++) {
         pthread_t self = pthread_self();
         void *both[] = {ctx, &self};
@@ -630,8 +588,7 @@ static void nested_outer(void *ctx, size_t begin, size_t end)
     }
 }
 
-START_TEST(nested_loops_stay_on_their_thread)
-{
+START_TEST(nested_loops_stay_on_their_thread) {
     struct nested n = {0};
     ct__parallel_for(64, 1, nested_outer, &n);
     ck_assert_int_eq(n.inner, 6400);
@@ -639,16 +596,14 @@ START_TEST(nested_loops_stay_on_their_thread)
 }
 END_TEST
 
-static void *loop_a_lot(void *good)
-{
+static void *loop_a_lot(void *good) {
     for (int i = 0; i < 500; i++)
         if (!covers_once(200, 3))
             *(bool *)good = false;
     return NULL;
 }
 
-START_TEST(two_user_threads_at_once)
-{
+START_TEST(two_user_threads_at_once) {
     pthread_t threads[2];
     bool good[2] = {true, true};
     for (int i = 0; i < 2; i++)
@@ -659,15 +614,13 @@ START_TEST(two_user_threads_at_once)
 }
 END_TEST
 
-static void *loop_once(void *good)
-{
+static void *loop_once(void *good) {
     *(bool *)good = covers_once(200, 3);
     return NULL;
 }
 
 /// Does not end before another thread's loop has.
-static void wait_for_other_loop(void *ctx, size_t begin, size_t end)
-{
+static void wait_for_other_loop(void *ctx, size_t begin, size_t end) {
     pthread_t thread;
     (void)end;
     if (begin != 0)
@@ -676,16 +629,14 @@ static void wait_for_other_loop(void *ctx, size_t begin, size_t end)
         pthread_join(thread, NULL);
 }
 
-START_TEST(a_loop_does_not_wait_for_another_threads)
-{
+START_TEST(a_loop_does_not_wait_for_another_threads) {
     bool good = false;
     ct__parallel_for(8, 1, wait_for_other_loop, &good);
     ck_assert(good);
 }
 END_TEST
 
-static int loop_in_child(const void *unused)
-{
+static int loop_in_child(const void *unused) {
     (void)unused;
     for (int i = 0; i < 20; i++)
         if (!covers_once(10000, 16))
@@ -694,8 +645,7 @@ static int loop_in_child(const void *unused)
     return SANITIZED || two_meet() ? 0 : 2;
 }
 
-START_TEST(fork_after_a_loop)
-{
+START_TEST(fork_after_a_loop) {
     for (int i = 0; i < 5; i++) {
         ck_assert(covers_once(10000, 16));
         ck_assert_int_eq(in_child(loop_in_child, NULL), 0);
@@ -704,8 +654,7 @@ START_TEST(fork_after_a_loop)
 }
 END_TEST
 
-START_TEST(fork_during_another_threads_loop)
-{
+START_TEST(fork_during_another_threads_loop) {
     pthread_t thread;
     bool good = true;
     ck_assert_int_eq(pthread_create(&thread, NULL, loop_a_lot, &good), 0);
@@ -716,15 +665,13 @@ START_TEST(fork_during_another_threads_loop)
 }
 END_TEST
 
-static void fork_inside(void *ctx, size_t begin, size_t end)
-{
+static void fork_inside(void *ctx, size_t begin, size_t end) {
     (void)end;
     if (begin == 0)
         *(int *)ctx = in_child(allocate_once, NULL);
 }
 
-START_TEST(fork_from_inside_a_loop)
-{
+START_TEST(fork_from_inside_a_loop) {
     int outcome = -1;
     ct__parallel_for(8, 1, fork_inside, &outcome);
     ck_assert_int_eq(outcome, 0);
@@ -732,22 +679,19 @@ START_TEST(fork_from_inside_a_loop)
 }
 END_TEST
 
-static int exit_after_a_loop(const void *unused)
-{
+static int exit_after_a_loop(const void *unused) {
     (void)unused;
     bool good = covers_once(10000, 16);
     fclose(stdout); // what Check has not yet written is not ours
     exit(good ? 0 : 1);
 }
 
-START_TEST(exit_joins_the_workers)
-{
+START_TEST(exit_joins_the_workers) {
     ck_assert_int_eq(in_child(exit_after_a_loop, NULL), 0);
 }
 END_TEST
 
-static void look_at_environment(void *ctx, size_t begin, size_t end)
-{
+static void look_at_environment(void *ctx, size_t begin, size_t end) {
     struct visits *v = ctx;
     sigset_t blocked;
     (void)begin;
@@ -758,8 +702,7 @@ static void look_at_environment(void *ctx, size_t begin, size_t end)
     usleep(1000);
 }
 
-START_TEST(workers_have_the_default_environment)
-{
+START_TEST(workers_have_the_default_environment) {
     struct visits v = {0};
     fesetround(FE_UPWARD);
     ct__parallel_for(64, 1, look_at_environment, &v);
@@ -769,15 +712,13 @@ START_TEST(workers_have_the_default_environment)
 END_TEST
 
 static void backwards(void *user, size_t n, size_t grain,
-                      void (*fn)(void *ctx, size_t begin, size_t end), void *ctx)
-{
+                      void (*fn)(void *ctx, size_t begin, size_t end), void *ctx) {
     ++*(int *)user;
     for (size_t i = (n - 1) / grain + 1; i-- > 0;)
         fn(ctx, i * grain, n - i * grain < grain ? n : (i + 1) * grain);
 }
 
-START_TEST(loop_is_replaced_before_first_use_only)
-{
+START_TEST(loop_is_replaced_before_first_use_only) {
     int calls = 0;
     struct nested n = {0};
     ck_assert_int_eq(ct_set_parallel_for(backwards, &calls), CT_OK);
@@ -793,8 +734,7 @@ START_TEST(loop_is_replaced_before_first_use_only)
 END_TEST
 
 #if !SANITIZED
-static int loop_without_threads(const void *unused)
-{
+static int loop_without_threads(const void *unused) {
     (void)unused;
     ct_num_threads();
     setrlimit(RLIMIT_AS, &(struct rlimit){1 << 20, 1 << 20}); // no room for a stack
@@ -807,8 +747,7 @@ static int loop_without_threads(const void *unused)
     return v.bad;
 }
 
-START_TEST(loops_run_without_threads)
-{
+START_TEST(loops_run_without_threads) {
     ck_assert_int_eq(in_child(loop_without_threads, NULL), 0);
 }
 END_TEST
@@ -832,16 +771,14 @@ static const struct setting thread_settings[] = {
     {"2.5", CT_EINVAL, 0},  {"99999999999999999999", CT_EINVAL, 0},
 };
 
-static void set_variable(const char *name, const char *value)
-{
+static void set_variable(const char *name, const char *value) {
     if (value)
         setenv(name, value, 1);
     else
         unsetenv(name);
 }
 
-static int check_threads(const void *argument)
-{
+static int check_threads(const void *argument) {
     const struct setting *s = argument;
     set_variable("CT_NUM_THREADS", s->value);
     if (ct_threads_check() != s->status)
@@ -855,8 +792,7 @@ static int check_threads(const void *argument)
     return ct_num_threads() == threads ? 0 : 4;
 }
 
-START_TEST(thread_setting_is_checked)
-{
+START_TEST(thread_setting_is_checked) {
     ck_assert_int_eq(in_child(check_threads, &thread_settings[_i]), 0);
 }
 END_TEST
@@ -866,8 +802,7 @@ static const struct setting isa_settings[] = {
     {"AVX2", CT_EINVAL, 0}, {"avx2 ", CT_EINVAL, 0}, {"avx", CT_EINVAL, 0}, {"sse2", CT_EINVAL, 0},
 };
 
-static int check_isa(const void *argument)
-{
+static int check_isa(const void *argument) {
     const struct setting *s = argument;
     char expected[128];
     set_variable("CT_ISA", s->value);
@@ -887,15 +822,13 @@ static int check_isa(const void *argument)
     return strcmp(ct_isa_name(), name) == 0 ? 0 : 4;
 }
 
-START_TEST(isa_setting_is_checked)
-{
+START_TEST(isa_setting_is_checked) {
     ck_assert_int_eq(in_child(check_isa, &isa_settings[_i]), 0);
 }
 END_TEST
 
 /// Each instruction set is either in use when asked for, or refused with a message that says what there is.
-static int force_isa(const void *argument)
-{
+static int force_isa(const void *argument) {
     const char *name = argument;
     setenv("CT_ISA", name, 1);
     ct_status status = ct_isa_check();
@@ -905,15 +838,13 @@ static int force_isa(const void *argument)
     return status == CT_EUNSUPPORTED || used ? 0 : 2;
 }
 
-START_TEST(isa_can_be_forced)
-{
+START_TEST(isa_can_be_forced) {
     static const char *const names[] = {"scalar", "avx2", "avx512"};
     ck_assert_int_eq(in_child(force_isa, names[_i]), 0);
 }
 END_TEST
 
-START_TEST(rounding_is_checked)
-{
+START_TEST(rounding_is_checked) {
     static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     ck_assert_int_eq(ct_fenv_check(), CT_OK);
     for (size_t i = 0; i < COUNT(modes); i++) {
@@ -927,8 +858,7 @@ START_TEST(rounding_is_checked)
 END_TEST
 
 #if defined(__x86_64__)
-START_TEST(flushing_is_checked)
-{
+START_TEST(flushing_is_checked) {
     unsigned before = _mm_getcsr();
     static const struct {
         unsigned bits;
@@ -947,15 +877,13 @@ END_TEST
 
 static char folder[64];
 
-static void make_folder(void)
-{
+static void make_folder(void) {
     strcpy(folder, "/tmp/ct-test-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
 }
 
 /// Counts what is in the folder, and removes it on demand.
-static int entries(bool away)
-{
+static int entries(bool away) {
     int count = 0;
     DIR *dir = opendir(folder);
     ck_assert_ptr_nonnull(dir);
@@ -970,16 +898,14 @@ static int entries(bool away)
     return count;
 }
 
-static void remove_folder(void)
-{
+static void remove_folder(void) {
     chmod(folder, 0700);
     entries(true);
     rmdir(folder);
 }
 
 /// A path in the folder; the last three stay valid.
-static const char *at(const char *name)
-{
+static const char *at(const char *name) {
     static char paths[3][512];
     static int turn;
     turn = (turn + 1) % 3;
@@ -987,16 +913,14 @@ static const char *at(const char *name)
     return paths[turn];
 }
 
-static void put(const char *path, const char *text)
-{
+static void put(const char *path, const char *text) {
     FILE *f = fopen(path, "w");
     ck_assert_ptr_nonnull(f);
     fputs(text, f);
     fclose(f);
 }
 
-static bool holds(const char *path, const char *text)
-{
+static bool holds(const char *path, const char *text) {
     char buf[256] = "";
     FILE *f = fopen(path, "r");
     if (!f)
@@ -1006,8 +930,7 @@ static bool holds(const char *path, const char *text)
     return got == strlen(text) && memcmp(buf, text, got) == 0;
 }
 
-static ct_status write_text(const char *path, const char *text)
-{
+static ct_status write_text(const char *path, const char *text) {
     struct ct__atomic_file *file = ct__atomic_begin(path, "ct_save");
     if (!file)
         return ct_error()->code;
@@ -1015,8 +938,7 @@ static ct_status write_text(const char *path, const char *text)
     return ct__atomic_commit(file);
 }
 
-START_TEST(file_is_written_and_replaced)
-{
+START_TEST(file_is_written_and_replaced) {
     ck_assert_int_eq(write_text(at("a"), "one"), CT_OK);
     ck_assert(holds(at("a"), "one"));
     ck_assert_int_eq(write_text(at("a"), "two two"), CT_OK);
@@ -1028,8 +950,7 @@ START_TEST(file_is_written_and_replaced)
 }
 END_TEST
 
-START_TEST(relative_paths_work)
-{
+START_TEST(relative_paths_work) {
     ck_assert_int_eq(chdir(folder), 0);
     ck_assert_int_eq(write_text("b", "text"), CT_OK);
     ck_assert(holds(at("b"), "text"));
@@ -1038,8 +959,7 @@ START_TEST(relative_paths_work)
 }
 END_TEST
 
-START_TEST(target_is_intact_until_the_commit)
-{
+START_TEST(target_is_intact_until_the_commit) {
     put(at("a"), "old");
     struct ct__atomic_file *f = ct__atomic_begin(at("a"), "ct_save");
     ck_assert_ptr_nonnull(f);
@@ -1058,8 +978,7 @@ START_TEST(target_is_intact_until_the_commit)
 }
 END_TEST
 
-START_TEST(permissions_are_kept)
-{
+START_TEST(permissions_are_kept) {
     struct stat now;
     umask(027);
     ck_assert_int_eq(write_text(at("a"), "one"), CT_OK);
@@ -1072,8 +991,7 @@ START_TEST(permissions_are_kept)
 }
 END_TEST
 
-START_TEST(links_stay_links)
-{
+START_TEST(links_stay_links) {
     struct stat now;
     put(at("real"), "old");
     ck_assert_int_eq(symlink("real", at("link")), 0);
@@ -1085,8 +1003,7 @@ START_TEST(links_stay_links)
 }
 END_TEST
 
-START_TEST(long_names_fit)
-{
+START_TEST(long_names_fit) {
     char name[NAME_MAX + 2];
     memset(name, 'n', NAME_MAX);
     name[NAME_MAX] = '\0';
@@ -1105,8 +1022,7 @@ START_TEST(long_names_fit)
 }
 END_TEST
 
-START_TEST(folders_are_refused)
-{
+START_TEST(folders_are_refused) {
     mkdir(at("d"), 0700);
     ck_assert_int_eq(write_text(at("d"), "text"), CT_EIO);
     ck_error_is(CT_EIO, strerror(EISDIR));
@@ -1126,8 +1042,7 @@ START_TEST(folders_are_refused)
 }
 END_TEST
 
-static int write_as_nobody(const void *unused)
-{
+static int write_as_nobody(const void *unused) {
     (void)unused;
     if (geteuid() == 0 && seteuid(65534) < 0)
         return 1;
@@ -1136,8 +1051,7 @@ static int write_as_nobody(const void *unused)
     return strstr(ct_error()->message, strerror(EACCES)) ? 0 : 3;
 }
 
-START_TEST(unwritable_folder_is_reported)
-{
+START_TEST(unwritable_folder_is_reported) {
     put(at("a"), "old");
     chmod(folder, 0555);
     ck_assert_int_eq(in_child(write_as_nobody, NULL), 0);
@@ -1147,8 +1061,7 @@ START_TEST(unwritable_folder_is_reported)
 END_TEST
 
 /// The write that fills the disk fails, and so do those after it and the commit.
-static int fill_the_disk(const void *unused)
-{
+static int fill_the_disk(const void *unused) {
     char block[1000] = "";
     (void)unused;
     signal(SIGXFSZ, SIG_IGN);
@@ -1165,8 +1078,7 @@ static int fill_the_disk(const void *unused)
     return ct_live_blocks() == 0 ? 0 : 5;
 }
 
-START_TEST(full_disk_leaves_the_target_intact)
-{
+START_TEST(full_disk_leaves_the_target_intact) {
     put(at("a"), "old");
     ck_assert_int_eq(in_child(fill_the_disk, NULL), 0);
     ck_assert(holds(at("a"), "old"));
@@ -1175,8 +1087,7 @@ START_TEST(full_disk_leaves_the_target_intact)
 END_TEST
 
 /// Never as root: a fault in what is tested would replace the machine's devices.
-static int write_to_devices(const void *unused)
-{
+static int write_to_devices(const void *unused) {
     (void)unused;
     if (geteuid() == 0 && seteuid(65534) < 0)
         return 1;
@@ -1190,14 +1101,12 @@ static int write_to_devices(const void *unused)
     return strstr(message, "cannot write '/dev/full'") && strstr(message, strerror(ENOSPC)) ? 0 : 5;
 }
 
-START_TEST(devices_are_written_directly)
-{
+START_TEST(devices_are_written_directly) {
     ck_assert_int_eq(in_child(write_to_devices, NULL), 0);
 }
 END_TEST
 
-static void *read_pipe(void *text)
-{
+static void *read_pipe(void *text) {
     char path[128];
     snprintf(path, sizeof path, "%s/pipe", folder);
     int fd = open(path, O_RDONLY);
@@ -1207,8 +1116,7 @@ static void *read_pipe(void *text)
     return NULL;
 }
 
-START_TEST(pipes_are_written_directly)
-{
+START_TEST(pipes_are_written_directly) {
     pthread_t thread;
     char text[16] = "";
     struct stat now;
@@ -1222,8 +1130,7 @@ START_TEST(pipes_are_written_directly)
 }
 END_TEST
 
-START_TEST(no_memory_is_reported)
-{
+START_TEST(no_memory_is_reported) {
     struct test_allocator state = {.fails = true};
     ct_set_allocator(&(struct ct_allocator){test_allocate, test_release, &state});
     ck_assert_int_eq(write_text(at("a"), "text"), CT_ENOMEM);
@@ -1231,8 +1138,7 @@ START_TEST(no_memory_is_reported)
 }
 END_TEST
 
-START_TEST(no_file_passes_its_error_on)
-{
+START_TEST(no_file_passes_its_error_on) {
     struct ct__atomic_file *f = ct__atomic_begin(at("none/a"), "ct_save");
     ck_assert_ptr_null(f);
     ck_assert_int_eq(ct__atomic_write(f, "x", 1), CT_EIO);
@@ -1243,8 +1149,7 @@ END_TEST
 
 // ---- topology
 
-START_TEST(machine_makes_sense)
-{
+START_TEST(machine_makes_sense) {
     ck_assert_int_ge(ct__usable_cores(), 1);
     ck_assert_int_le(ct__usable_cores(), (int)sysconf(_SC_NPROCESSORS_CONF));
     ck_assert_uint_eq(ct__cache_bytes(0), 0);
@@ -1280,8 +1185,7 @@ static const struct quota_case quota_cases[] = {
 };
 
 /// Writes a file and the folders above it.
-static void plant(const char *root, const char *prefix, const char *name, const char *text)
-{
+static void plant(const char *root, const char *prefix, const char *name, const char *text) {
     char path[512];
     snprintf(path, sizeof path, "%s/%s/%s", root, prefix, name);
     for (char *slash = path + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
@@ -1292,8 +1196,7 @@ static void plant(const char *root, const char *prefix, const char *name, const 
     put(path, text);
 }
 
-START_TEST(cgroup_quotas_are_read)
-{
+START_TEST(cgroup_quotas_are_read) {
     const struct quota_case *c = &quota_cases[_i];
     char root[] = "/tmp/ct-quota-XXXXXX", command[64];
     ck_assert_ptr_nonnull(mkdtemp(root));
@@ -1323,8 +1226,7 @@ static const struct answer answers[] = {
      "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
 };
 
-START_TEST(sha256_known_answers)
-{
+START_TEST(sha256_known_answers) {
     struct ct_sha256 digest;
     char hex[CT_SHA256_TEXT_BYTES];
     ct_sha256_init(&digest);
@@ -1336,8 +1238,7 @@ START_TEST(sha256_known_answers)
 }
 END_TEST
 
-START_TEST(sha256_of_a_million)
-{
+START_TEST(sha256_of_a_million) {
     struct ct_sha256 digest, copy;
     char hex[CT_SHA256_TEXT_BYTES], piece[1000];
     memset(piece, 'a', sizeof piece);
@@ -1356,8 +1257,7 @@ START_TEST(sha256_of_a_million)
 }
 END_TEST
 
-START_TEST(sha256_of_nothing_is_an_error)
-{
+START_TEST(sha256_of_nothing_is_an_error) {
     struct ct_sha256 digest;
     ct_sha256_init(&digest);
     ck_assert_int_eq(ct_error()->code, CT_OK);
@@ -1374,16 +1274,14 @@ END_TEST
 
 // ---- the suite
 
-static TCase *add_case(Suite *suite, const char *name)
-{
+static TCase *add_case(Suite *suite, const char *name) {
     TCase *tc = tcase_create(name);
     tcase_set_timeout(tc, 60);
     suite_add_tcase(suite, tc);
     return tc;
 }
 
-static void add_errors(Suite *suite)
-{
+static void add_errors(Suite *suite) {
     TCase *tc = add_case(suite, "errors");
     tcase_add_test(tc, error_is_empty_at_first);
     tcase_add_test(tc, error_stays_until_cleared);
@@ -1399,8 +1297,7 @@ static void add_errors(Suite *suite)
     tcase_add_test(tc, checked_arithmetic);
 }
 
-static void add_memory(Suite *suite)
-{
+static void add_memory(Suite *suite) {
     TCase *tc = add_case(suite, "memory");
     tcase_add_loop_test(tc, blocks_are_aligned_and_whole, 0, COUNT(block_sizes));
     tcase_add_loop_test(tc, freed_blocks_are_used_again, 0, COUNT(block_sizes));
@@ -1416,8 +1313,7 @@ static void add_memory(Suite *suite)
     tcase_add_test(tc, crooked_pointers_count_as_no_memory);
 }
 
-static void add_threads(Suite *suite)
-{
+static void add_threads(Suite *suite) {
     TCase *tc = add_case(suite, "threads");
     tcase_add_checked_fixture(tc, four_threads, NULL);
     tcase_add_loop_test(tc, loops_cover_each_index_once, 0, 10);
@@ -1437,8 +1333,7 @@ static void add_threads(Suite *suite)
 #endif
 }
 
-static void add_settings(Suite *suite)
-{
+static void add_settings(Suite *suite) {
     TCase *tc = add_case(suite, "settings");
     tcase_add_loop_test(tc, thread_setting_is_checked, 0, COUNT(thread_settings));
     tcase_add_loop_test(tc, isa_setting_is_checked, 0, COUNT(isa_settings));
@@ -1451,8 +1346,7 @@ static void add_settings(Suite *suite)
     tcase_add_loop_test(tc, cgroup_quotas_are_read, 0, COUNT(quota_cases));
 }
 
-static void add_files(Suite *suite)
-{
+static void add_files(Suite *suite) {
     TCase *tc = add_case(suite, "files");
     tcase_add_checked_fixture(tc, make_folder, remove_folder);
     tcase_add_test(tc, file_is_written_and_replaced);
@@ -1470,16 +1364,14 @@ static void add_files(Suite *suite)
     tcase_add_test(tc, no_file_passes_its_error_on);
 }
 
-static void add_digests(Suite *suite)
-{
+static void add_digests(Suite *suite) {
     TCase *tc = add_case(suite, "digests");
     tcase_add_loop_test(tc, sha256_known_answers, 0, COUNT(answers));
     tcase_add_test(tc, sha256_of_a_million);
     tcase_add_test(tc, sha256_of_nothing_is_an_error);
 }
 
-Suite *suite_platform(void)
-{
+Suite *suite_platform(void) {
     Suite *suite = suite_create("platform");
     add_errors(suite);
     add_memory(suite);

@@ -22,8 +22,7 @@ static const struct {
      {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
 };
 
-START_TEST(philox_gives_the_known_answers)
-{
+START_TEST(philox_gives_the_known_answers) {
     uint32_t out[4];
     ct_philox(vectors[_i].counter, vectors[_i].key, out);
     for (int k = 0; k < 4; k++)
@@ -31,8 +30,7 @@ START_TEST(philox_gives_the_known_answers)
 }
 END_TEST
 
-START_TEST(a_draw_is_the_block_of_its_seed_stream_and_position)
-{
+START_TEST(a_draw_is_the_block_of_its_seed_stream_and_position) {
     ct_random r = ct_random_of(0x299f31d0a4093822, 0x0370734413198a2e);
     r.position = 0x85a308d3243f6a88;
     double u = ct_random_uniform(&r);
@@ -43,22 +41,20 @@ END_TEST
 
 // ---- tensors
 
-static ct_tensor *uniform(ct_random *r, const ct_scalar *scalar, int64_t n, double low, double high)
-{
+static ct_tensor *uniform(ct_random *r, const ct_scalar *scalar, int64_t n, double low,
+                          double high) {
     ct_tensor *t = ct_uniform(r, scalar, 1, &n, low, high);
     ck_assert_msg(t != NULL, "%s", ct_error()->message);
     return t;
 }
 
-static ct_tensor *normal(ct_random *r, const ct_scalar *scalar, int64_t n)
-{
+static ct_tensor *normal(ct_random *r, const ct_scalar *scalar, int64_t n) {
     ct_tensor *t = ct_normal(r, scalar, 1, &n, 0, 1);
     ck_assert_msg(t != NULL, "%s", ct_error()->message);
     return t;
 }
 
-static double *items(ct_tensor *t)
-{
+static double *items(ct_tensor *t) {
     double *values = calloc(ct_count(t) + 1, sizeof *values);
     ck_assert_ptr_nonnull(values);
     ck_assert_int_eq(ct_to_doubles(t, ct_count(t), values), CT_OK);
@@ -66,8 +62,7 @@ static double *items(ct_tensor *t)
     return values;
 }
 
-static const ct_scalar *real(int i)
-{
+static const ct_scalar *real(int i) {
     return i ? CT_F64 : CT_F32;
 }
 
@@ -75,8 +70,7 @@ struct moments {
     double mean, variance, skewness, kurtosis, low, high;
 };
 
-static struct moments moments_of(size_t n, const double *x)
-{
+static struct moments moments_of(size_t n, const double *x) {
     struct moments m = {.low = x[0], .high = x[0]};
     for (size_t i = 0; i < n; i++) {
         m.mean += x[i] / (double)n;
@@ -99,8 +93,7 @@ static struct moments moments_of(size_t n, const double *x)
 enum { MANY = 200000 };
 
 // The bounds are five deviations of the estimate.
-START_TEST(uniform_has_its_moments)
-{
+START_TEST(uniform_has_its_moments) {
     ct_random r = ct_random_of(7, 1);
     double *x = items(uniform(&r, real(_i), MANY, -2, 6));
     struct moments m = moments_of(MANY, x);
@@ -112,8 +105,7 @@ START_TEST(uniform_has_its_moments)
 }
 END_TEST
 
-START_TEST(normal_has_its_moments_and_tails)
-{
+START_TEST(normal_has_its_moments_and_tails) {
     ct_random r = ct_random_of(7, 2);
     double *x = items(normal(&r, real(_i), MANY));
     struct moments m = moments_of(MANY, x);
@@ -129,8 +121,7 @@ START_TEST(normal_has_its_moments_and_tails)
 }
 END_TEST
 
-START_TEST(normal_is_box_and_muller_of_its_counters)
-{
+START_TEST(normal_is_box_and_muller_of_its_counters) {
     enum { N = 1000 };
     ct_random r = ct_random_of(3, 4);
     r.position = 17;
@@ -149,8 +140,7 @@ START_TEST(normal_is_box_and_muller_of_its_counters)
 }
 END_TEST
 
-START_TEST(item_i_comes_from_counter_i)
-{
+START_TEST(item_i_comes_from_counter_i) {
     enum { N = 70001, CUT = 33333 }; // across the blocks in which normals are made
     bool bell = _i & 1;
     const ct_scalar *scalar = real(_i >> 1);
@@ -168,8 +158,7 @@ START_TEST(item_i_comes_from_counter_i)
 }
 END_TEST
 
-START_TEST(single_draws_are_the_items_of_a_tensor)
-{
+START_TEST(single_draws_are_the_items_of_a_tensor) {
     ct_random one = ct_random_of(8, 0), many = one;
     double *x = items(uniform(&many, CT_F64, 100, 0, 1));
     for (int i = 0; i < 100; i++)
@@ -179,8 +168,7 @@ START_TEST(single_draws_are_the_items_of_a_tensor)
 END_TEST
 
 // Rounding to the item type must not reach the upper end.
-START_TEST(uniform_never_reaches_its_upper_end)
-{
+START_TEST(uniform_never_reaches_its_upper_end) {
     static const double ends[][2] = {{1, 1 + 0x1p-20}, {1, 1 + 0x1p-23},     {0, 1},
                                      {-1, -0.0},       {16777216, 16777218}, {0, 0x1p-140},
                                      {-1e30, 1e30}};
@@ -194,8 +182,7 @@ START_TEST(uniform_never_reaches_its_upper_end)
 }
 END_TEST
 
-START_TEST(shapes_of_any_rank_and_of_nothing)
-{
+START_TEST(shapes_of_any_rank_and_of_nothing) {
     ct_random r = ct_random_of(1, 1);
     int64_t shape[] = {2, 0, 3};
     ct_tensor *none = ct_normal(&r, CT_F32, 3, shape, 0, 1),
@@ -207,8 +194,7 @@ START_TEST(shapes_of_any_rank_and_of_nothing)
 }
 END_TEST
 
-START_TEST(a_deviation_of_zero_gives_the_mean)
-{
+START_TEST(a_deviation_of_zero_gives_the_mean) {
     ct_random r = ct_random_of(1, 1);
     int64_t n = 4;
     EXPECT("deviation 0", ct_normal(&r, CT_F64, 1, &n, 2.5, 0), 0, 2.5, 2.5, 2.5, 2.5);
@@ -217,8 +203,7 @@ END_TEST
 
 // ---- whole numbers
 
-START_TEST(below_is_even)
-{
+START_TEST(below_is_even) {
     enum { N = 60000 };
     static const uint64_t limits[] = {1, 2, 6, 10};
     uint64_t n = limits[_i];
@@ -237,8 +222,7 @@ START_TEST(below_is_even)
 END_TEST
 
 // Of n = 3/4 of 2^64, every third result would come twice as often without the rejection.
-START_TEST(below_is_even_for_huge_limits)
-{
+START_TEST(below_is_even_for_huge_limits) {
     enum { N = 30000 };
     const uint64_t n = 3ull << 62;
     ct_random r = ct_random_of(12, 0);
@@ -257,8 +241,7 @@ START_TEST(below_is_even_for_huge_limits)
 }
 END_TEST
 
-START_TEST(a_permutation_is_one)
-{
+START_TEST(a_permutation_is_one) {
     static const size_t sizes[] = {0, 1, 2, 3, 1000};
     size_t n = sizes[_i];
     int64_t order[1000];
@@ -272,8 +255,7 @@ START_TEST(a_permutation_is_one)
 }
 END_TEST
 
-START_TEST(permutations_come_equally_often)
-{
+START_TEST(permutations_come_equally_often) {
     enum { N = 48000 };
     int hits[256] = {0}, kinds = 0;
     ct_random r = ct_random_of(14, 0);
@@ -295,8 +277,7 @@ END_TEST
 
 // ---- splitting
 
-START_TEST(splits_differ_and_do_not_move_the_parent)
-{
+START_TEST(splits_differ_and_do_not_move_the_parent) {
     enum { CHILDREN = 100 };
     ct_random parent = ct_random_of(15, 16), before = parent;
     double first[CHILDREN + 1];
@@ -317,16 +298,14 @@ START_TEST(splits_differ_and_do_not_move_the_parent)
 }
 END_TEST
 
-static double correlation(const double *x, const double *y, size_t n)
-{
+static double correlation(const double *x, const double *y, size_t n) {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
         sum += (x[i] - 0.5) * (y[i] - 0.5);
     return 12 * sum / (double)n;
 }
 
-START_TEST(seeds_streams_and_splits_are_not_correlated)
-{
+START_TEST(seeds_streams_and_splits_are_not_correlated) {
     enum { N = 50000, KINDS = 5 };
     ct_random parent = ct_random_of(1, 1);
     ct_random r[KINDS] = {parent, ct_random_of(2, 1), ct_random_of(1, 2),
@@ -365,8 +344,7 @@ static const struct {
     {"NaN mean", CT_EDOMAIN, true, false, 3, QNAN, 1, "mean nan"},
 };
 
-START_TEST(errors_say_what_is_wrong_and_draw_nothing)
-{
+START_TEST(errors_say_what_is_wrong_and_draw_nothing) {
     ct_random r = ct_random_of(1, 1);
     const ct_scalar *scalar = errors[_i].i64 ? CT_I64 : CT_F64;
     ct_tensor *t = (errors[_i].normal ? ct_normal : ct_uniform)(&r, scalar, 1, &errors[_i].extent,
@@ -377,8 +355,7 @@ START_TEST(errors_say_what_is_wrong_and_draw_nothing)
 }
 END_TEST
 
-START_TEST(null_is_an_error)
-{
+START_TEST(null_is_an_error) {
     ct_random r = ct_random_of(1, 1);
     ck_assert_ptr_null(ct_uniform(NULL, CT_F64, 0, NULL, 0, 1));
     expect_error(CT_EINVAL, "the generator is NULL");
@@ -387,8 +364,7 @@ START_TEST(null_is_an_error)
 }
 END_TEST
 
-START_TEST(no_interval_of_f32_is_lost_in_rounding)
-{
+START_TEST(no_interval_of_f32_is_lost_in_rounding) {
     ct_random r = ct_random_of(1, 1);
     ck_assert_ptr_null(ct_uniform(&r, CT_F32, 0, NULL, 1, 1 + 1e-12));
     expect_error(CT_EDOMAIN, "no uniform f32");
@@ -397,8 +373,7 @@ START_TEST(no_interval_of_f32_is_lost_in_rounding)
 }
 END_TEST
 
-START_TEST(no_normal_is_infinite)
-{
+START_TEST(no_normal_is_infinite) {
     ct_random r = ct_random_of(1, 1);
     ck_assert_ptr_null(ct_normal(&r, CT_F32, 0, NULL, 0, 1e39));
     expect_error(CT_EDOMAIN, "no normal f32 of mean 0 and deviation 1e+39");
@@ -413,13 +388,11 @@ START_TEST(no_normal_is_infinite)
 END_TEST
 
 // After each test: nothing that the library gave out is left.
-static void no_block_is_left(void)
-{
+static void no_block_is_left(void) {
     ck_assert_uint_eq(ct_live_blocks(), 0);
 }
 
-Suite *suite_random(void)
-{
+Suite *suite_random(void) {
     Suite *s = suite_create("random");
     TCase *tc = tcase_create("philox");
     tcase_add_checked_fixture(tc, NULL, no_block_is_left);

@@ -11,8 +11,7 @@
 static struct run_result result;
 
 /* The first block of C in a Markdown file, in a file of its own. */
-static void extract(const char *markdown, const char *path)
-{
+static void extract(const char *markdown, const char *path) {
     char *text = file_text(markdown);
     char *begin = strstr(text, "```c\n");
     ck_assert_ptr_nonnull(begin);
@@ -27,12 +26,12 @@ static void extract(const char *markdown, const char *path)
     free(text);
 }
 
-static void build_and_run(const char *source)
-{
+static void build_and_run(const char *source) {
     char line[4 * PATH_MAX];
-    snprintf(line, sizeof line,
-             "exec %s -std=c17 -Wall -Wextra -Werror -I. %s -o '%s' '%s' '%s/../lib/libcotangent.a' %s",
-             CC_TEXT, FLAGS_TEXT, scratch_path("program"), source, ct_test_bin_dir(), LIBS_TEXT);
+    snprintf(
+        line, sizeof line,
+        "exec %s -std=c17 -Wall -Wextra -Werror -I. %s -o '%s' '%s' '%s/../lib/libcotangent.a' %s",
+        CC_TEXT, FLAGS_TEXT, scratch_path("program"), source, ct_test_bin_dir(), LIBS_TEXT);
     run_program(&result, RUN_READ, NULL, (const char *const[]){"sh", "-c", line, NULL});
     ck_assert_msg(result.status == 0, "%.2000s", result.err);
     run_program(&result, RUN_READ, NULL, (const char *const[]){scratch_path("program"), NULL});
@@ -40,8 +39,7 @@ static void build_and_run(const char *source)
     ck_assert_msg(!*result.err, "it said: %.2000s", result.err);
 }
 
-START_TEST(readme_program_learns)
-{
+START_TEST(readme_program_learns) {
     scratch_make();
     extract("README.md", scratch_path("readme.c"));
     build_and_run(scratch_path("readme.c"));
@@ -51,11 +49,11 @@ START_TEST(readme_program_learns)
 }
 END_TEST
 
-START_TEST(readme_program_is_the_example)
-{
+START_TEST(readme_program_is_the_example) {
     scratch_make();
     extract("README.md", scratch_path("readme.c"));
-    char *printed = file_text(scratch_path("readme.c")), *example = file_text("examples/train_xor.c");
+    char *printed = file_text(scratch_path("readme.c")),
+         *example = file_text("examples/train_xor.c");
     ck_assert_msg(strcmp(printed, example) == 0, "README.md and examples/train_xor.c differ");
     free(printed);
     free(example);
@@ -63,8 +61,7 @@ START_TEST(readme_program_is_the_example)
 }
 END_TEST
 
-START_TEST(examples_run)
-{
+START_TEST(examples_run) {
     DIR *folder = opendir("examples");
     ck_assert_ptr_nonnull(folder);
     int count = 0;
@@ -85,8 +82,7 @@ START_TEST(examples_run)
 }
 END_TEST
 
-Suite *suite_readme(void)
-{
+Suite *suite_readme(void) {
     Suite *suite = suite_create("readme");
     TCase *tests = tcase_create("programs");
     tcase_add_test(tests, readme_program_learns);

@@ -10,8 +10,7 @@ Suite *suite_reduce(void);
 
 static ct_tensor *two_by_three, *pair, *cube, *none_by_four, *floats;
 
-static void set_up(void)
-{
+static void set_up(void) {
     two_by_three = counting(CT_F64, SHAPE(2, 3));
     pair = counting(CT_F64, SHAPE(2));
     cube = counting(CT_F64, SHAPE(2, 3, 4));
@@ -19,8 +18,7 @@ static void set_up(void)
     floats = counting(CT_F32, SHAPE(2, 3));
 }
 
-static void tear_down(void)
-{
+static void tear_down(void) {
     ct_tensor *all[] = {two_by_three, pair, cube, none_by_four, floats};
     for (int i = 0; i < COUNT(all); i++)
         ct_free(all[i]);
@@ -29,8 +27,7 @@ static void tear_down(void)
 
 // --- reductions and products, by hand
 
-START_TEST(reductions)
-{
+START_TEST(reductions) {
     assert_and_free(ct_sum(two_by_three, 0, false), SHAPE(3), ITEMS(3, 5, 7));
     assert_and_free(ct_sum(two_by_three, -1, true), SHAPE(2, 1), ITEMS(3, 12));
     assert_and_free(ct_sum(two_by_three, CT_ALL, false), 0, NULL, ITEMS(15));
@@ -59,8 +56,7 @@ START_TEST(reductions)
 END_TEST
 
 // The same tensor in other layouts gives the same bits; items that are not exact.
-START_TEST(layouts_do_not_matter)
-{
+START_TEST(layouts_do_not_matter) {
     int64_t shape[3] = {7, 5, 33};
     double *items = malloc(7 * 5 * 33 * sizeof *items);
     for (int i = 0; i < 7 * 5 * 33; i++)
@@ -97,8 +93,7 @@ START_TEST(layouts_do_not_matter)
 }
 END_TEST
 
-START_TEST(products)
-{
+START_TEST(products) {
     ct_tensor *turned = ct_transpose(two_by_three), *row = ct_select(two_by_three, 0, 1);
     assert_and_free(ct_matmul(two_by_three, turned), SHAPE(2, 2), ITEMS(5, 14, 14, 50));
     assert_and_free(ct_matmul(turned, two_by_three), SHAPE(3, 3),
@@ -145,8 +140,7 @@ static const struct product batched[] = {
 };
 
 // Each matrix of a batched product is the product of the matrices; views change nothing.
-START_TEST(batches)
-{
+START_TEST(batches) {
     const struct product *p = &batched[_i % COUNT(batched)];
     ct_tensor *a = counting(CT_F64, p->rank_a, p->a), *b = counting(CT_F64, p->rank_b, p->b);
     if (_i >= COUNT(batched) && p->rank_a > 1) { // the same values, laid out the other way
@@ -187,8 +181,7 @@ START_TEST(batches)
 }
 END_TEST
 
-Suite *suite_reduce(void)
-{
+Suite *suite_reduce(void) {
     Suite *suite = suite_create("reduce");
     TCase *tc = tcase_create("reduce");
     tcase_add_checked_fixture(tc, set_up, tear_down);

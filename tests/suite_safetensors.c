@@ -19,22 +19,19 @@ char file_path[PATH_MAX];
 static char folder[64];
 
 /* In memory where that is possible: each saved file is synced. */
-void make_folder(void)
-{
+void make_folder(void) {
     const char *place = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     snprintf(folder, sizeof folder, "%s/ct-safetensors-XXXXXX", place);
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(file_path, sizeof file_path, "%s/a.safetensors", folder);
 }
 
-void remove_folder(void)
-{
+void remove_folder(void) {
     unlink(file_path);
     ck_assert_msg(rmdir(folder) == 0, "a file was left behind in %s", folder);
 }
 
-void write_file(const void *bytes, size_t count)
-{
+void write_file(const void *bytes, size_t count) {
     FILE *file = fopen(file_path, "wb");
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_eq(fwrite(bytes, 1, count, file), count);
@@ -42,8 +39,7 @@ void write_file(const void *bytes, size_t count)
 }
 
 /* The whole file, to be freed; one byte more than it has, which is 0. */
-char *read_file(size_t *count)
-{
+char *read_file(size_t *count) {
     FILE *file = fopen(file_path, "rb");
     ck_assert_ptr_nonnull(file);
     char *bytes = calloc(1, 1 << 16);
@@ -53,15 +49,13 @@ char *read_file(size_t *count)
     return bytes;
 }
 
-void save_file(const char *name, const ct_tensor *t)
-{
+void save_file(const char *name, const ct_tensor *t) {
     struct ct_named_tensor named = {name, t};
     ck_assert_msg(ct_safetensors_save(file_path, 1, &named, 0, NULL, NULL) == CT_OK, "%s",
                   ct_error()->message);
 }
 
-ct_safetensors *load_file(void)
-{
+ct_safetensors *load_file(void) {
     ct_safetensors *file = ct_safetensors_load(file_path);
     ck_assert_msg(file != NULL, "%s", ct_error()->message);
     return file;
@@ -71,8 +65,7 @@ ct_safetensors *load_file(void)
 
 static const ct_scalar *const scalars[] = {CT_F32, CT_F64, CT_I64, CT_BOOL};
 
-static void check_round_trip(const ct_tensor *t)
-{
+static void check_round_trip(const ct_tensor *t) {
     size_t blocks = ct_live_blocks();
     save_file("t", t);
     ct_safetensors *file = load_file();
@@ -87,8 +80,7 @@ static void check_round_trip(const ct_tensor *t)
     ck_assert_uint_eq(ct_live_blocks(), blocks);
 }
 
-START_TEST(every_shape_comes_back)
-{
+START_TEST(every_shape_comes_back) {
     static const struct {
         int rank;
         int64_t shape[CT_MAX_RANK];
@@ -104,8 +96,7 @@ START_TEST(every_shape_comes_back)
 }
 END_TEST
 
-START_TEST(special_values_come_back)
-{
+START_TEST(special_values_come_back) {
     const ct_scalar *scalar = _i ? CT_F64 : CT_F32;
     double tiny = _i ? 0x1p-1074 : 0x1p-149, huge = _i ? 0x1.fffffffffffffp1023 : 0x1.fffffep127;
     double values[] = {0.0, -0.0, INF, -INF, QNAN, tiny, -tiny, huge, -huge, 0.1};
@@ -115,8 +106,7 @@ START_TEST(special_values_come_back)
 }
 END_TEST
 
-START_TEST(extreme_integers_come_back)
-{
+START_TEST(extreme_integers_come_back) {
     int64_t values[] = {INT64_MIN, INT64_MAX, 0, -1, ((int64_t)1 << 53) + 1};
     ct_tensor *t = ct_from_items(CT_I64, 1, (int64_t[]){COUNT(values)}, COUNT(values), values);
     check_round_trip(t);
@@ -124,8 +114,7 @@ START_TEST(extreme_integers_come_back)
 }
 END_TEST
 
-START_TEST(views_are_written_in_row_major_order)
-{
+START_TEST(views_are_written_in_row_major_order) {
     struct draw draw = {2};
     for (size_t i = 0; i < COUNT(scalars); i++) {
         ct_tensor *t = draw_tensor(&draw, scalars[i], 2, (int64_t[]){5, 7}, -9, 9);
@@ -138,8 +127,7 @@ START_TEST(views_are_written_in_row_major_order)
 END_TEST
 
 /* B078 */
-START_TEST(transposed_data_is_not_written_in_memory_order)
-{
+START_TEST(transposed_data_is_not_written_in_memory_order) {
     ct_tensor *t = T2(2, 3, 1, 2, 3, 4, 5, 6), *turned = ct_transpose(t);
     save_file("t", turned);
     ct_safetensors *file = load_file();
@@ -150,8 +138,7 @@ START_TEST(transposed_data_is_not_written_in_memory_order)
 }
 END_TEST
 
-START_TEST(order_names_and_metadata_are_kept)
-{
+START_TEST(order_names_and_metadata_are_kept) {
     ct_tensor *a = T1(1), *b = T1(2, 3), *none = ct_zeros(CT_F32, 1, (int64_t[]){0});
     const struct ct_named_tensor named[] = {
         {"z", a}, {"", none}, {"a\"\\/\n", b}, {"\xf0\x9f\x98\x80", none}, {"b", a}};
@@ -175,8 +162,7 @@ START_TEST(order_names_and_metadata_are_kept)
 }
 END_TEST
 
-START_TEST(nothing_at_all_is_a_file)
-{
+START_TEST(nothing_at_all_is_a_file) {
     ck_assert_int_eq(ct_safetensors_save(file_path, 0, NULL, 0, NULL, NULL), CT_OK);
     ct_safetensors *file = load_file();
     ck_assert_uint_eq(ct_safetensors_count(file), 0);
@@ -185,8 +171,7 @@ START_TEST(nothing_at_all_is_a_file)
 }
 END_TEST
 
-START_TEST(files_are_laid_out_as_the_format_says)
-{
+START_TEST(files_are_laid_out_as_the_format_says) {
     uint32_t odd_nan = 0xffc12345;
     ct_tensor *t = ct_from_items(CT_F32, 0, NULL, 1, &odd_nan);
     static const char *const metadata[] = {"k", "v"};
@@ -212,8 +197,7 @@ END_TEST
 
 /* ---- digests: known answers by Python's hashlib */
 
-START_TEST(digest_is_of_the_items_in_order)
-{
+START_TEST(digest_is_of_the_items_in_order) {
     int64_t minus_one = -1;
     uint32_t odd_nan = 0xffc12345;
     ct_tensor *pair = T1(1, 2), *number = ct_from_items(CT_I64, 0, NULL, 1, &minus_one);
@@ -233,8 +217,7 @@ START_TEST(digest_is_of_the_items_in_order)
 }
 END_TEST
 
-START_TEST(digest_does_not_see_the_layout)
-{
+START_TEST(digest_does_not_see_the_layout) {
     struct draw draw = {3};
     ct_tensor *t = draw_tensor(&draw, CT_F64, 2, (int64_t[]){5, 7}, -9, 9);
     ct_tensor *laid = lay_out(t, (enum layout)_i), *dense = ct_compact(laid);
@@ -251,8 +234,7 @@ END_TEST
 
 /* ---- saving what cannot be saved */
 
-START_TEST(names_that_do_not_fit_are_refused)
-{
+START_TEST(names_that_do_not_fit_are_refused) {
     ct_tensor *t = T1(1);
     static const struct {
         const char *first, *second, *key, *value, *text;
@@ -274,8 +256,7 @@ START_TEST(names_that_do_not_fit_are_refused)
 }
 END_TEST
 
-START_TEST(types_that_do_not_fit_are_refused)
-{
+START_TEST(types_that_do_not_fit_are_refused) {
     ct_tensor *t = ct_zeros(CT_DUAL64, 0, NULL);
     struct ct_named_tensor named = {"w", t};
     char digest[65] = "as it was";
@@ -288,8 +269,7 @@ START_TEST(types_that_do_not_fit_are_refused)
 }
 END_TEST
 
-START_TEST(null_operands_are_refused)
-{
+START_TEST(null_operands_are_refused) {
     struct ct_named_tensor named = {"w", NULL};
     ct_tensor *t = T1(1);
     ct_error_clear();
@@ -312,8 +292,7 @@ START_TEST(null_operands_are_refused)
 }
 END_TEST
 
-START_TEST(unwritable_place_is_reported)
-{
+START_TEST(unwritable_place_is_reported) {
     ct_tensor *t = T1(1);
     struct ct_named_tensor named = {"w", t};
     ck_assert_int_eq(ct_safetensors_save("/no/such/folder/w.safetensors", 1, &named, 0, NULL, NULL),
@@ -324,8 +303,7 @@ START_TEST(unwritable_place_is_reported)
 END_TEST
 
 /* B152 */
-START_TEST(full_disk_leaves_the_old_file)
-{
+START_TEST(full_disk_leaves_the_old_file) {
     ct_tensor *old = T1(1, 2, 3), *large = ct_zeros(CT_F64, 1, (int64_t[]){100000});
     save_file("w", old);
     struct rlimit limit;
@@ -350,8 +328,7 @@ START_TEST(full_disk_leaves_the_old_file)
 }
 END_TEST
 
-START_TEST(full_device_is_reported)
-{
+START_TEST(full_device_is_reported) {
     ct_tensor *t = T1(1);
     struct ct_named_tensor named = {"w", t};
     ck_assert_int_eq(ct_safetensors_save("/dev/full", 1, &named, 0, NULL, NULL), CT_EIO);
@@ -362,8 +339,7 @@ END_TEST
 
 /* ---- reading what does not exist */
 
-START_TEST(absent_files_and_names_are_reported)
-{
+START_TEST(absent_files_and_names_are_reported) {
     ck_assert_ptr_null(ct_safetensors_load(file_path));
     expect_error(CT_EIO, "No such file");
     expect_error(CT_EIO, file_path);
@@ -386,16 +362,14 @@ END_TEST
 
 /* ---- the suite */
 
-static TCase *add_case(Suite *suite, const char *name)
-{
+static TCase *add_case(Suite *suite, const char *name) {
     TCase *tc = tcase_create(name);
     suite_add_tcase(suite, tc);
     tcase_add_checked_fixture(tc, make_folder, remove_folder);
     return tc;
 }
 
-Suite *suite_safetensors(void)
-{
+Suite *suite_safetensors(void) {
     Suite *suite = suite_create("safetensors");
     TCase *tc = add_case(suite, "round trips");
     tcase_add_loop_test(tc, every_shape_comes_back, 0, COUNT(scalars));

@@ -28,8 +28,7 @@ static const struct number numbers[] = {
     {1.0 / 3, "0.33333334", "0.3333333333333333"},
 };
 
-static void check_numbers(void)
-{
+static void check_numbers(void) {
     char text[40];
     for (int i = 0; i < COUNT(numbers); i++) {
         float narrow = (float)numbers[i].value;
@@ -47,8 +46,7 @@ static void check_numbers(void)
     ck_assert_str_eq(text, "0.3");
 }
 
-START_TEST(number_texts)
-{
+START_TEST(number_texts) {
     static const char *const locales[] = {"C", "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8",
                                           "ps_AF.UTF-8"};
     for (int i = 0; i < COUNT(locales); i++)
@@ -59,8 +57,7 @@ START_TEST(number_texts)
 END_TEST
 
 // Random bits are read back, and no shorter text of theirs would be.
-START_TEST(texts_read_back)
-{
+START_TEST(texts_read_back) {
     uint64_t state = 1;
     for (int i = 0; i < 20000; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
@@ -86,8 +83,7 @@ struct fit {
     bool fits;
 };
 
-START_TEST(values_that_fit)
-{
+START_TEST(values_that_fit) {
     static const struct fit fits[] = {
         {CT_F32, 3.4028235677973364e38, true}, // rounds to FLT_MAX
         {CT_F32, 3.4028235677973366e38, false},
@@ -113,8 +109,7 @@ START_TEST(values_that_fit)
 }
 END_TEST
 
-START_TEST(op_rows)
-{
+START_TEST(op_rows) {
     ck_assert_str_eq(ct_op_name(CT_OP_add), "add");
     ck_assert_int_eq(ct_op_kind_of(CT_OP_equal), CT_KIND_COMPARE);
     ck_assert_int_eq(ct_op_kind_of(CT_OP_matmul), CT_KIND_BILINEAR);
@@ -138,8 +133,7 @@ START_TEST(op_rows)
 }
 END_TEST
 
-Suite *suite_scalar(void)
-{
+Suite *suite_scalar(void) {
     Suite *suite = suite_create("scalar");
     TCase *tc = tcase_create("scalar");
     tcase_add_test(tc, number_texts);

@@ -40,8 +40,9 @@ START_TEST(first_error_sticks_with_op_node_and_shapes) {
     ct_var x = leaf(T2(2, 3, 1, 2, 3, 4, 5, 6)), z = leaf(T1(1, 2));
     ct_var bad = ct_var_add(x, z);
     ck_assert(ct_var_is_null(bad));
-    expect_sticky(CT_ESHAPE, "node 2, add(f64[2, 3], f64[2]) in layer0: shapes [2, 3] and [2] do "
-                             "not broadcast: the extents 3 and 2 of axis 1 differ and neither is 1");
+    expect_sticky(CT_ESHAPE,
+                  "node 2, add(f64[2, 3], f64[2]) in layer0: shapes [2, 3] and [2] do "
+                  "not broadcast: the extents 3 and 2 of axis 1 differ and neither is 1");
     size_t length = ct_tape_length(tape);
     ct_var later = ct_var_exp(x);
     ck_assert(ct_var_is_null(later));
@@ -51,7 +52,9 @@ START_TEST(first_error_sticks_with_op_node_and_shapes) {
     ct_var dx;
     ck_assert_int_eq(ct_grad(x, ct_var_null(), 1, &x, &dx), CT_ESHAPE);
     ck_assert(ct_var_is_null(dx));
-    ck_assert_ptr_null(ct_value(x));
+    ck_assert_ptr_nonnull(ct_value(x)); /* what came before the error can be looked at */
+    ck_assert_ptr_null(ct_value(bad));
+    expect_error(CT_ESHAPE, "node 2, add");
 }
 END_TEST
 
@@ -87,6 +90,23 @@ START_TEST(a_mark_that_was_rewound_past_is_stale) {
     ck_assert_int_eq(ct_tape_rewind(tape, mark), CT_ESTALE);
     leaf(T1(2));
     ck_assert_int_eq(ct_tape_rewind(tape, mark), CT_ESTALE);
+    ct_error_clear();
+}
+END_TEST
+
+START_TEST(a_mark_of_another_tape_is_refused) {
+    ct_tape *other = ct_tape_new();
+    ck_assert_int_eq(ct_tape_rewind(tape, ct_tape_mark(other)), CT_EINVAL);
+    expect_error(CT_EINVAL, "another tape");
+    ct_error_clear();
+    ct_tape_free(other);
+}
+END_TEST
+
+START_TEST(an_unknown_reduction_is_an_error) {
+    ct_var x = leaf(T1(1, 2));
+    ck_assert(ct_var_is_null(ct_var_mse(x, x, (enum ct_reduction)17)));
+    expect_sticky(CT_EINVAL, "there is no reduction 17");
     ct_error_clear();
 }
 END_TEST
@@ -183,8 +203,8 @@ END_TEST
 /* A turn of a loop: forward, gradient of the gradient, rewind. */
 static void turn(ct_var x, ct_mark mark) {
     ct_scope_begin(tape, "turn");
-    ct_var y = ct_named(ct_var_sum(ct_var_tanh(ct_var_matmul(x, ct_var_transpose(x))), CT_ALL,
-                                   false), "loss");
+    ct_var y = ct_named(
+        ct_var_sum(ct_var_tanh(ct_var_matmul(x, ct_var_transpose(x))), CT_ALL, false), "loss");
     ct_scope_end(tape);
     ct_var dx, ddx;
     ck_assert_int_eq(ct_grad(y, ct_var_null(), 1, &x, &dx), CT_OK);
@@ -196,9 +216,11 @@ START_TEST(a_steady_loop_allocates_nothing) {
     ct_tensor *value = ct_full(CT_F64, 2, (int64_t[]){16, 8}, 0.01);
     ct_var x = ct_leaf(tape, value, "x");
     ct_mark mark = ct_tape_mark(tape);
-    for (int i = 0; i < 3; i++) turn(x, mark);
+    for (int i = 0; i < 3; i++)
+        turn(x, mark);
     size_t calls = ct_allocator_calls();
-    for (int i = 0; i < 100; i++) turn(x, mark);
+    for (int i = 0; i < 100; i++)
+        turn(x, mark);
     ck_assert_uint_eq(ct_allocator_calls(), calls);
     ct_free(value);
 }
@@ -223,14 +245,30 @@ START_TEST(every_verb_says_that_leaves_were_released) {
         ct_get(w, 1, (int64_t[]){2}, NULL); /* an older error, which must not show */
         ct_tape_release(tape, 1, &x);
         switch (verb) {
-        case 0: y = ct_var_slice(x, 0, 0, 1, 1); break;
-        case 1: y = ct_var_select(x, 0, 0); break;
-        case 2: y = ct_var_expand_dims(x, 0); break;
-        case 3: y = ct_var_squeeze(x, CT_ALL); break;
-        case 4: y = ct_var_mean(x, 0, false); break;
-        case 5: y = ct_var_matmul(x, x); break;
-        case 6: y = ct_var_flip(x, 0); break;
-        case 7: y = ct_var_log_softmax(x, 0); break;
+        case 0:
+            y = ct_var_slice(x, 0, 0, 1, 1);
+            break;
+        case 1:
+            y = ct_var_select(x, 0, 0);
+            break;
+        case 2:
+            y = ct_var_expand_dims(x, 0);
+            break;
+        case 3:
+            y = ct_var_squeeze(x, CT_ALL);
+            break;
+        case 4:
+            y = ct_var_mean(x, 0, false);
+            break;
+        case 5:
+            y = ct_var_matmul(x, x);
+            break;
+        case 6:
+            y = ct_var_flip(x, 0);
+            break;
+        case 7:
+            y = ct_var_log_softmax(x, 0);
+            break;
         }
         ck_assert(ct_var_is_null(y));
         expect_sticky(CT_ESTALE, "rewind");
@@ -300,7 +338,8 @@ enum { DEPTH = 1000000, FAN = 100000, STACK = 256 * 1024 };
 static void *run_chain(void *unused) {
     (void)unused;
     ct_var x = leaf(T0(0.5)), y = x, small = ct_constant_of(tape, CT_F64, 1e-6), dx;
-    for (int i = 0; i < DEPTH; i++) y = ct_var_add(y, small);
+    for (int i = 0; i < DEPTH; i++)
+        y = ct_var_add(y, small);
     ck_assert_int_eq(ct_grad(y, ct_var_null(), 1, &x, &dx), CT_OK);
     ck_assert_double_eq(ct_value_item(dx), 1);
     return NULL;
@@ -309,7 +348,8 @@ static void *run_chain(void *unused) {
 static void *run_fan(void *unused) {
     (void)unused;
     ct_var x = leaf(T0(0.5)), y = ct_constant_of(tape, CT_F64, 0), dx;
-    for (int i = 0; i < FAN; i++) y = ct_var_add(y, x);
+    for (int i = 0; i < FAN; i++)
+        y = ct_var_add(y, x);
     ck_assert_int_eq(ct_grad(y, ct_var_null(), 1, &x, &dx), CT_OK);
     ck_assert_double_eq(ct_value_item(dx), FAN);
     return NULL;
@@ -344,6 +384,8 @@ Suite *suite_tape(void) {
     tcase_add_test(tc, rewind_forgets_an_error);
     tcase_add_test(tc, variables_from_before_a_rewind_are_stale);
     tcase_add_test(tc, a_mark_that_was_rewound_past_is_stale);
+    tcase_add_test(tc, a_mark_of_another_tape_is_refused);
+    tcase_add_test(tc, an_unknown_reduction_is_an_error);
     tcase_add_test(tc, null_and_foreign_operands);
     tcase_add_test(tc, a_null_value_keeps_its_reason);
     tcase_add_test(tc, leaves_are_differentiable_and_constants_need_not_be);

@@ -12,8 +12,7 @@ Suite *suite_tensor(void);
 
 static ct_tensor *two_by_three, *pair, *cube, *none_by_four, *floats, *labels, *mask;
 
-static void set_up(void)
-{
+static void set_up(void) {
     two_by_three = counting(CT_F64, SHAPE(2, 3));
     pair = counting(CT_F64, SHAPE(2));
     cube = counting(CT_F64, SHAPE(2, 3, 4));
@@ -24,8 +23,7 @@ static void set_up(void)
     ct_error_clear();
 }
 
-static void tear_down(void)
-{
+static void tear_down(void) {
     ct_tensor *all[] = {two_by_three, pair, cube, none_by_four, floats, labels, mask};
     for (int i = 0; i < COUNT(all); i++)
         ct_free(all[i]);
@@ -34,8 +32,7 @@ static void tear_down(void)
 
 // --- every error text
 
-static void fails(ct_status status)
-{
+static void fails(ct_status status) {
     ck_assert_int_ne(status, CT_OK);
     ck_assert_int_eq(status, ct_error()->code);
 }
@@ -188,8 +185,7 @@ struct error_case {
 
 static const struct error_case error_cases[] = {ERRORS(ERROR_ROW)};
 
-static void make_error(int wanted)
-{
+static void make_error(int wanted) {
     int i = 0;
 #define MAKE(call, code, function, text)                                                           \
     if (i++ == wanted)                                                                             \
@@ -198,8 +194,7 @@ static void make_error(int wanted)
 #undef MAKE
 }
 
-START_TEST(error_texts)
-{
+START_TEST(error_texts) {
     const struct error_case *row = &error_cases[_i];
     make_error(_i);
     const struct ct_error_info *error = ct_error();
@@ -211,8 +206,7 @@ START_TEST(error_texts)
 END_TEST
 
 // A NULL operand passes NULL on and keeps the first error.
-START_TEST(null_operands)
-{
+START_TEST(null_operands) {
     none(ct_reshape(two_by_three, SHAPE(5)));
     ct_tensor *results[] = {
         ct_copy(NULL),
@@ -261,8 +255,7 @@ END_TEST
 
 // --- making
 
-START_TEST(making)
-{
+START_TEST(making) {
     assert_and_free(ct_zeros(CT_F64, SHAPE(2)), SHAPE(2), ITEMS(0, 0));
     assert_and_free(ct_ones(CT_F32, SHAPE(2, 1)), SHAPE(2, 1), ITEMS(1, 1));
     assert_and_free(ct_full(CT_I64, SHAPE(3), -7), SHAPE(3), ITEMS(-7, -7, -7));
@@ -277,8 +270,7 @@ START_TEST(making)
 END_TEST
 
 // A view costs one block, a new tensor two.
-START_TEST(blocks)
-{
+START_TEST(blocks) {
     size_t before = ct_live_blocks();
     ct_tensor *t = ct_zeros(CT_F64, SHAPE(3, 3));
     ck_assert_uint_eq(ct_live_blocks(), before + 2);
@@ -328,13 +320,11 @@ static const struct forged forged[] = {
 
 static int releases;
 
-static void count_release(void *context)
-{
+static void count_release(void *context) {
     *(int *)context += 1;
 }
 
-START_TEST(foreign_descriptors)
-{
+START_TEST(foreign_descriptors) {
     static const double buffer[6] = {0, 1, 2, 3, 4, 5};
     const struct forged *row = &forged[_i];
     releases = 0;
@@ -363,8 +353,7 @@ START_TEST(foreign_descriptors)
 }
 END_TEST
 
-START_TEST(foreign_memory)
-{
+START_TEST(foreign_memory) {
     double buffer[4] = {1, 2, 3, 4};
     none(ct_tensor_over(CT_F64, SHAPE(2), (int64_t[]){1}, 0, (char *)buffer + 4, 2, NULL, NULL));
     ck_assert_str_eq(ct_error()->message, "the buffer is not aligned to the 8 bytes of f64");
@@ -389,8 +378,7 @@ END_TEST
 
 // --- looking
 
-START_TEST(looking)
-{
+START_TEST(looking) {
     double value;
     ck_assert_int_eq(ct_get(cube, SHAPE(1, 2, 3), &value), CT_OK);
     ck_assert(value == 23);
@@ -406,8 +394,7 @@ START_TEST(looking)
 }
 END_TEST
 
-START_TEST(equality)
-{
+START_TEST(equality) {
     ct_tensor *a = ct_from_doubles(CT_F64, SHAPE(2, 2), ITEMS(QNAN, 0.0, 1, 2));
     ct_tensor *b = ct_from_doubles(CT_F64, SHAPE(2, 2), ITEMS(-QNAN, 1, -0.0, 2));
     ct_tensor *turned = ct_transpose(b);
@@ -429,8 +416,7 @@ START_TEST(equality)
 }
 END_TEST
 
-START_TEST(conversion)
-{
+START_TEST(conversion) {
     assert_and_free(ct_astype(mask, CT_F64), SHAPE(2, 2), ITEMS(0, 1, 1, 0));
     assert_and_free(ct_astype(labels, CT_F32), SHAPE(4), ITEMS(0, 1, 2, 3));
     ct_tensor *turned = ct_transpose(two_by_three);
@@ -450,8 +436,7 @@ END_TEST
 
 // --- text of tensors
 
-START_TEST(texts)
-{
+START_TEST(texts) {
     char text[4096];
     ct_tensor *v = ct_from_doubles(CT_F64, SHAPE(3), ITEMS(1, -2.5, 100));
     ck_assert_int_eq(ct_format(v, text, sizeof text), (int)strlen("[   1, -2.5,  100]"));
@@ -497,8 +482,7 @@ END_TEST
 // However a tensor is shared, a write shows in it alone.
 enum sharing { COPY, VIEW, VIEW_OF_VIEW, BROADCAST, RESHAPED, FOREIGN, ALONE, SHARINGS };
 
-static ct_tensor *shared(enum sharing how, ct_tensor *t)
-{
+static ct_tensor *shared(enum sharing how, ct_tensor *t) {
     static const double buffer[6] = {0, 1, 2, 3, 4, 5};
     ct_tensor *between = ct_transpose(t), *result = NULL;
     if (how == COPY)
@@ -517,8 +501,7 @@ static ct_tensor *shared(enum sharing how, ct_tensor *t)
     return result;
 }
 
-START_TEST(writes_do_not_show)
-{
+START_TEST(writes_do_not_show) {
     enum sharing how = (enum sharing)(_i % SHARINGS);
     int way = _i / SHARINGS;
     ct_tensor *t = counting(CT_F64, SHAPE(2, 3)), *other = shared(how, t);
@@ -553,8 +536,7 @@ START_TEST(writes_do_not_show)
 }
 END_TEST
 
-START_TEST(views_are_made_dense)
-{
+START_TEST(views_are_made_dense) {
     ct_tensor *t = ct_transpose(two_by_three), *row = ct_select(two_by_three, 0, 1);
     double *items = ct_data_for_write(t);
     ck_assert(ct_is_dense(t));
@@ -579,8 +561,7 @@ END_TEST
 
 static int allocations_left;
 
-static void *scarce(void *context, size_t bytes, size_t align)
-{
+static void *scarce(void *context, size_t bytes, size_t align) {
     (void)context;
     if (allocations_left <= 0)
         return NULL;
@@ -588,23 +569,20 @@ static void *scarce(void *context, size_t bytes, size_t align)
     return aligned_alloc(align, (bytes + align - 1) / align * align);
 }
 
-static void give_back(void *context, void *block, size_t bytes)
-{
+static void give_back(void *context, void *block, size_t bytes) {
     (void)context;
     (void)bytes;
     free(block);
 }
 
-static bool step(ct_tensor *made, ct_tensor **kept, int *n)
-{
+static bool step(ct_tensor *made, ct_tensor **kept, int *n) {
     kept[*n] = made;
     *n += made != NULL;
     return made != NULL;
 }
 
 // Everything that allocates, until something fails; frees all. Whether nothing failed.
-static bool scenario(void)
-{
+static bool scenario(void) {
     ct_tensor *k[32];
     int n = 0;
     double six[6] = {0, 1, 2, 3, 4, 5};
@@ -637,8 +615,7 @@ static bool scenario(void)
     return ok;
 }
 
-START_TEST(no_memory)
-{
+START_TEST(no_memory) {
     struct ct_allocator allocator = {scarce, give_back, NULL};
     if (ct_set_allocator(&allocator)) // only where this is the process's first allocation
         return;
@@ -655,8 +632,7 @@ START_TEST(no_memory)
 }
 END_TEST
 
-Suite *suite_tensor(void)
-{
+Suite *suite_tensor(void) {
     Suite *suite = suite_create("tensor");
     TCase *tc = tcase_create("tensor");
     tcase_add_checked_fixture(tc, set_up, tear_down);

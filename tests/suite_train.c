@@ -7,15 +7,13 @@
 
 #include <stdlib.h>
 
-static bool keep_accuracy(void *context, const struct ct_epoch *epoch)
-{
+static bool keep_accuracy(void *context, const struct ct_epoch *epoch) {
     *(double *)context = epoch->test_accuracy;
     return true;
 }
 
 /* As `cotangent train --seed SEED` does it. */
-static double train(const struct digits *digits, uint64_t seed)
-{
+static double train(const struct digits *digits, uint64_t seed) {
     ct_mlp *mlp = network_new(seed);
     struct ct_adam_options adam = ct_adam_options_init();
     adam.lr = 0.01;
@@ -33,14 +31,12 @@ static double train(const struct digits *digits, uint64_t seed)
     return accuracy;
 }
 
-static int by_size(const void *a, const void *b)
-{
+static int by_size(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-START_TEST(median_accuracy_of_five_seeds)
-{
+START_TEST(median_accuracy_of_five_seeds) {
     struct digits digits;
     double accuracy[5];
     ck_assert(digits_load(&digits));
@@ -54,8 +50,7 @@ START_TEST(median_accuracy_of_five_seeds)
 END_TEST
 
 /* Every row is in one of the two sets, the held-out fifth is not sorted by class, pixels lie in 0 .. 1. */
-START_TEST(digits_are_whole)
-{
+START_TEST(digits_are_whole) {
     struct digits digits;
     ck_assert(digits_load(&digits));
     ck_assert_int_eq(ct_extent(digits.train_x, 0), 1438);
@@ -71,7 +66,8 @@ START_TEST(digits_are_whole)
         ck_assert_int_eq(seen[0][digit] + seen[1][digit], all[digit]);
         ck_assert_int_ge(seen[1][digit], 20);
     }
-    ct_tensor *low = ct_min(digits.train_x, CT_ALL, false), *high = ct_max(digits.train_x, CT_ALL, false);
+    ct_tensor *low = ct_min(digits.train_x, CT_ALL, false),
+              *high = ct_max(digits.train_x, CT_ALL, false);
     ck_assert_double_eq(ct_item(low), 0);
     ck_assert_double_eq(ct_item(high), 1);
     ct_free(low);
@@ -80,8 +76,7 @@ START_TEST(digits_are_whole)
 }
 END_TEST
 
-START_TEST(network_passes_its_gradient_check)
-{
+START_TEST(network_passes_its_gradient_check) {
     struct digits digits;
     struct ct_check_report report;
     ck_assert(digits_load(&digits));
@@ -95,8 +90,7 @@ START_TEST(network_passes_its_gradient_check)
 }
 END_TEST
 
-Suite *suite_train(void)
-{
+Suite *suite_train(void) {
     Suite *suite = suite_create("train");
     TCase *tests = tcase_create("digits");
     tcase_add_test(tests, digits_are_whole);

@@ -12,8 +12,7 @@ Suite *suite_view(void);
 
 // --- broadcasting, by the tables of NumPy's own tests
 
-static json_t *load_tables(void)
-{
+static json_t *load_tables(void) {
     const char *cases = getenv("CT_CASES");
     char path[1024];
     snprintf(path, sizeof path, "%s/broadcast/numpy_stride_tricks_tables.json",
@@ -24,8 +23,7 @@ static json_t *load_tables(void)
     return root;
 }
 
-static int read_shape(const json_t *json, int64_t shape[CT_MAX_RANK])
-{
+static int read_shape(const json_t *json, int64_t shape[CT_MAX_RANK]) {
     int rank = (int)json_array_size(json);
     for (int i = 0; i < rank; i++)
         shape[i] = json_integer_value(json_array_get(json, (size_t)i));
@@ -33,8 +31,7 @@ static int read_shape(const json_t *json, int64_t shape[CT_MAX_RANK])
 }
 
 // The broadcast of all shapes of a list, or -1.
-static int broadcast_all(const json_t *shapes, int64_t result[CT_MAX_RANK])
-{
+static int broadcast_all(const json_t *shapes, int64_t result[CT_MAX_RANK]) {
     int rank = 0;
     for (size_t i = 0; i < json_array_size(shapes) && rank >= 0; i++) {
         int64_t shape[CT_MAX_RANK];
@@ -46,8 +43,7 @@ static int broadcast_all(const json_t *shapes, int64_t result[CT_MAX_RANK])
     return rank;
 }
 
-static void check_broadcast(const json_t *shapes, const json_t *expected)
-{
+static void check_broadcast(const json_t *shapes, const json_t *expected) {
     int64_t found[CT_MAX_RANK] = {0}, wanted[CT_MAX_RANK] = {0};
     int rank = broadcast_all(shapes, found);
     char *text = json_dumps(shapes, JSON_COMPACT);
@@ -65,15 +61,13 @@ static void check_broadcast(const json_t *shapes, const json_t *expected)
     free(text);
 }
 
-START_TEST(broadcast_tables)
-{
+START_TEST(broadcast_tables) {
     json_t *root = load_tables(), *table;
     if (!root)
         return;
     const char *name;
     int checked = 0;
-    json_object_foreach(json_object_get(root, "tables"), name, table)
-    {
+    json_object_foreach(json_object_get(root, "tables"), name, table) {
         bool pairs = strstr(name, "compatible_by") || strcmp(name, "test_same_as_ufunc") == 0;
         for (size_t i = 0; i < json_array_size(table); i++) {
             const json_t *row = json_array_get(table, i);
@@ -88,8 +82,7 @@ START_TEST(broadcast_tables)
 }
 END_TEST
 
-START_TEST(broadcast_by_hand)
-{
+START_TEST(broadcast_by_hand) {
     int64_t shape[8] = {42};
     ck_assert_int_eq(ct_broadcast_shape(SHAPE(2, 3), SHAPE(2), shape), -1);
     ck_assert_int_eq(shape[0], 42);
@@ -109,8 +102,7 @@ END_TEST
 
 // --- slices, by Python's rules walked step by step
 
-static int python_slice(int64_t n, int64_t start, int64_t stop, int64_t step, int64_t *found)
-{
+static int python_slice(int64_t n, int64_t start, int64_t stop, int64_t step, int64_t *found) {
     int count = 0;
     bool to_the_end = stop == CT_END;
     start = start < 0 ? start + n : start;
@@ -129,8 +121,7 @@ static int python_slice(int64_t n, int64_t start, int64_t stop, int64_t step, in
     return count;
 }
 
-START_TEST(slices)
-{
+START_TEST(slices) {
     int64_t n = _i, found[8];
     ct_tensor *t = counting(CT_I64, SHAPE(2, n));
     for (int64_t start = -8; start <= 8; start++)
@@ -153,8 +144,7 @@ START_TEST(slices)
 }
 END_TEST
 
-START_TEST(extreme_slices)
-{
+START_TEST(extreme_slices) {
     static const int64_t extremes[] = {INT64_MIN, INT64_MIN + 1, -3, -1, 0, 2, INT64_MAX};
     ct_tensor *t = counting(CT_I64, SHAPE(3));
     for (int i = 0; i < 7 * 7 * 7; i++) {
@@ -170,8 +160,7 @@ END_TEST
 // --- reshapes: a view exactly when strides for it exist
 
 // Where the items of a tensor of at most 64 lie, in row-major order, relative to the first.
-static int item_places(const ct_tensor *t, ptrdiff_t places[64])
-{
+static int item_places(const ct_tensor *t, ptrdiff_t places[64]) {
     int count = (int)ct_count(t);
     for (int i = 0; i < count; i++) {
         places[i] = 0;
@@ -183,8 +172,7 @@ static int item_places(const ct_tensor *t, ptrdiff_t places[64])
     return count;
 }
 
-static bool strides_exist(const ptrdiff_t *places, int count, int rank, const int64_t *shape)
-{
+static bool strides_exist(const ptrdiff_t *places, int count, int rank, const int64_t *shape) {
     ptrdiff_t strides[CT_MAX_RANK];
     for (int axis = rank - 1, step = 1; axis >= 0; step *= (int)shape[axis--])
         strides[axis] = shape[axis] > 1 ? places[step] : 0;
@@ -204,8 +192,7 @@ static const int64_t targets[][4] = {{24, 0},      {2, 12}, {12, 2},      {4, 6}
                                      {3, 8},       {8, 3},  {2, 3, 4},    {4, 3, 2}, {2, 2, 2, 3},
                                      {3, 2, 2, 2}, {1, 24}, {1, 4, 1, 6}, {2, 6, 2}};
 
-static ct_tensor *layout_of_24(int which)
-{
+static ct_tensor *layout_of_24(int which) {
     ct_tensor *base = counting(CT_F64, SHAPE(4, 6)), *wide = counting(CT_F64, SHAPE(4, 12));
     ct_tensor *deep = counting(CT_F64, SHAPE(2, 3, 4)), *one = counting(CT_F64, SHAPE(1));
     ct_tensor *t = NULL;
@@ -247,8 +234,7 @@ static ct_tensor *layout_of_24(int which)
     return t;
 }
 
-START_TEST(reshapes)
-{
+START_TEST(reshapes) {
     ct_tensor *t = layout_of_24(_i);
     ptrdiff_t places[64];
     double before[24], after[24];
@@ -271,8 +257,7 @@ START_TEST(reshapes)
 }
 END_TEST
 
-START_TEST(open_extents)
-{
+START_TEST(open_extents) {
     ct_tensor *t = counting(CT_F64, SHAPE(2, 3)), *none_by_three = ct_zeros(CT_F64, SHAPE(0, 3));
     assert_and_free(ct_reshape(t, SHAPE(3, -1)), SHAPE(3, 2), ITEMS(0, 1, 2, 3, 4, 5));
     assert_and_free(ct_reshape(t, SHAPE(-1)), SHAPE(6), ITEMS(0, 1, 2, 3, 4, 5));
@@ -300,8 +285,7 @@ static const ct_scalar opaque[] = {
     {.name = "o4", .size = 4, .align = 1},   {.name = "o8", .size = 8, .align = 1},
     {.name = "o12", .size = 12, .align = 1}, {.name = "o16", .size = 16, .align = 1}};
 
-START_TEST(copies_of_every_size)
-{
+START_TEST(copies_of_every_size) {
     const ct_scalar *scalar = &opaque[_i];
     int64_t shape[3] = {3, 70, 133};
     size_t size = scalar->size, count = 3 * 70 * 133;
@@ -350,8 +334,7 @@ struct program {
     const uint8_t *next, *end;
 };
 
-static int take(struct program *p, int below)
-{
+static int take(struct program *p, int below) {
     return p->next < p->end && below > 0 ? *p->next++ % below : 0;
 }
 
@@ -364,8 +347,7 @@ struct move {
 };
 
 static void source_of(const struct move *move, const struct model *old, int rank, const int64_t *to,
-                      int64_t *from)
-{
+                      int64_t *from) {
     int next = 0; // of the axes of `to` that an inserted axis shifts
     for (int i = 0; i < old->rank; i++) {
         bool inserted = (move->kind == SELECT && i == move->axis) ||
@@ -384,8 +366,7 @@ static void source_of(const struct move *move, const struct model *old, int rank
         from[i] = old->shape[i] == 1 ? 0 : to[i + rank - old->rank];
 }
 
-static void apply(struct model *m, const struct move *move, int rank, const int64_t *shape)
-{
+static void apply(struct model *m, const struct move *move, int rank, const int64_t *shape) {
     static struct model old;
     old = *m;
     m->rank = rank;
@@ -406,15 +387,13 @@ static void apply(struct model *m, const struct move *move, int rank, const int6
     }
 }
 
-static int axis_of(struct program *p, int rank, int *counted)
-{
+static int axis_of(struct program *p, int rank, int *counted) {
     int axis = take(p, rank);
     *counted = take(p, 2) ? axis - rank : axis;
     return axis;
 }
 
-static ct_tensor *step_slice(struct program *p, const ct_tensor *t, struct model *m)
-{
+static ct_tensor *step_slice(struct program *p, const ct_tensor *t, struct model *m) {
     int counted;
     struct move move = {.kind = SLICE, .axis = axis_of(p, m->rank, &counted)};
     int64_t n = m->shape[move.axis], positions[MOST], shape[CT_MAX_RANK];
@@ -430,8 +409,7 @@ static ct_tensor *step_slice(struct program *p, const ct_tensor *t, struct model
     return ct_slice(t, counted, start, stop, step);
 }
 
-static ct_tensor *step_select(struct program *p, const ct_tensor *t, struct model *m)
-{
+static ct_tensor *step_select(struct program *p, const ct_tensor *t, struct model *m) {
     int counted;
     struct move move = {.kind = SELECT, .axis = axis_of(p, m->rank, &counted)};
     int64_t n = m->shape[move.axis], shape[CT_MAX_RANK];
@@ -446,8 +424,7 @@ static ct_tensor *step_select(struct program *p, const ct_tensor *t, struct mode
     return ct_select(t, counted, index);
 }
 
-static ct_tensor *step_permute(struct program *p, const ct_tensor *t, struct model *m)
-{
+static ct_tensor *step_permute(struct program *p, const ct_tensor *t, struct model *m) {
     struct move move = {.kind = PERMUTE};
     int axes[CT_MAX_RANK], how = take(p, 3);
     int64_t shape[CT_MAX_RANK];
@@ -474,8 +451,7 @@ static ct_tensor *step_permute(struct program *p, const ct_tensor *t, struct mod
                       : ct_permute(t, m->rank, axes);
 }
 
-static ct_tensor *step_ones(struct program *p, const ct_tensor *t, struct model *m)
-{
+static ct_tensor *step_ones(struct program *p, const ct_tensor *t, struct model *m) {
     int64_t shape[CT_MAX_RANK];
     int to = 0;
     if (take(p, 2) && m->rank < CT_MAX_RANK - 1) {
@@ -493,8 +469,7 @@ static ct_tensor *step_ones(struct program *p, const ct_tensor *t, struct model 
     return ct_squeeze(t, CT_ALL);
 }
 
-static ct_tensor *step_broadcast(struct program *p, const ct_tensor *t, struct model *m)
-{
+static ct_tensor *step_broadcast(struct program *p, const ct_tensor *t, struct model *m) {
     struct move move = {.kind = BROADCAST};
     int extra = m->rank < 6 ? take(p, 2) : 0, rank = m->rank + extra;
     int64_t shape[CT_MAX_RANK], count = m->count;
@@ -508,8 +483,7 @@ static ct_tensor *step_broadcast(struct program *p, const ct_tensor *t, struct m
     return ct_broadcast_to(t, rank, shape);
 }
 
-static ct_tensor *step_reshape(struct program *p, const ct_tensor *t, struct model *m)
-{
+static ct_tensor *step_reshape(struct program *p, const ct_tensor *t, struct model *m) {
     static const int factors[] = {2, 3, 4, 5};
     struct move move = {.kind = RESHAPE};
     int64_t shape[CT_MAX_RANK];
@@ -534,8 +508,7 @@ static ct_tensor *step_reshape(struct program *p, const ct_tensor *t, struct mod
     return result;
 }
 
-static ct_tensor *step_flip(struct program *p, const ct_tensor *t, struct model *m)
-{
+static ct_tensor *step_flip(struct program *p, const ct_tensor *t, struct model *m) {
     int counted;
     struct move move = {.kind = SLICE, .axis = axis_of(p, m->rank, &counted), .step = -1};
     int64_t shape[CT_MAX_RANK];
@@ -545,8 +518,7 @@ static ct_tensor *step_flip(struct program *p, const ct_tensor *t, struct model 
     return ct_flip(t, counted);
 }
 
-static ct_tensor *step_write(struct program *p, const ct_tensor *t, struct model *m)
-{
+static ct_tensor *step_write(struct program *p, const ct_tensor *t, struct model *m) {
     ct_tensor *written = ct_copy(t);
     int64_t index[CT_MAX_RANK];
     int at = 0;
@@ -561,8 +533,7 @@ static ct_tensor *step_write(struct program *p, const ct_tensor *t, struct model
     return written;
 }
 
-static ct_tensor *step(struct program *p, const ct_tensor *t, struct model *m)
-{
+static ct_tensor *step(struct program *p, const ct_tensor *t, struct model *m) {
     int kind = take(p, 9);
     if (m->rank == 0 && kind < 4)
         kind += 4;
@@ -589,8 +560,7 @@ static ct_tensor *step(struct program *p, const ct_tensor *t, struct model *m)
 }
 
 // The sum over one axis, by the model; all values are whole, so that it is exact.
-static void check_sum(struct program *p, const ct_tensor *t, const struct model *m)
-{
+static void check_sum(struct program *p, const ct_tensor *t, const struct model *m) {
     int axis = take(p, m->rank);
     int64_t inner = 1;
     for (int i = axis + 1; i < m->rank; i++)
@@ -610,8 +580,7 @@ static void check_sum(struct program *p, const ct_tensor *t, const struct model 
     ct_free(sum);
 }
 
-static void check_model(const ct_tensor *t, const struct model *m)
-{
+static void check_model(const ct_tensor *t, const struct model *m) {
     assert_items(t, m->rank, m->shape, (size_t)m->count, m->items);
     ct_tensor *dense = ct_compact(t);
     ck_assert(ct_is_dense(dense) && ct_tensor_equal(dense, t));
@@ -621,8 +590,7 @@ static void check_model(const ct_tensor *t, const struct model *m)
     ct_free(dense);
 }
 
-static void run_program(const uint8_t *bytes, size_t size)
-{
+static void run_program(const uint8_t *bytes, size_t size) {
     static struct model base_model, model;
     struct program p = {bytes, bytes + size};
     int64_t shape[3] = {take(&p, 5), take(&p, 6), take(&p, 7)};
@@ -645,8 +613,7 @@ static void run_program(const uint8_t *bytes, size_t size)
     ck_assert_uint_eq(ct_live_blocks(), 0);
 }
 
-START_TEST(chains)
-{
+START_TEST(chains) {
     uint64_t state = (uint64_t)_i * 0x9E3779B97F4A7C15u + 1;
     for (int run = 0; run < 300; run++) {
         uint8_t bytes[120];
@@ -659,8 +626,7 @@ START_TEST(chains)
 }
 END_TEST
 
-Suite *suite_view(void)
-{
+Suite *suite_view(void) {
     Suite *suite = suite_create("view");
     TCase *tc = tcase_create("view");
     tcase_add_test(tc, broadcast_tables);

@@ -18,8 +18,7 @@ Suite *suite_vmath(void);
 // ---- oracles, in long double
 
 #define ORACLE(name, formula)                                                                      \
-    static long double ref_##name(long double x, long double y)                                    \
-    {                                                                                              \
+    static long double ref_##name(long double x, long double y) {                                  \
         (void)y;                                                                                   \
         return formula;                                                                            \
     }
@@ -51,8 +50,7 @@ ORACLE(hypot, hypotl(x, y))
 
 // erfc magnifies the rounding of x / sqrt(2) by x^2: what that quotient lost, d = x^2/2 - a^2, is
 // computed from halves whose products are exact, and erfc(a) exp(-d) is the tail's value.
-static long double ref_normcdf(long double x, long double y)
-{
+static long double ref_normcdf(long double x, long double y) {
     (void)y;
     long double a = -x * 0.707106781186547524400844362104849039L;
     if (!(a > 1) || a > 100)
@@ -79,8 +77,7 @@ static const struct function functions[VMATH_COUNT] = {VMATH_LIST(FUNCTION)};
 
 enum { ISA_SCALAR, ISA_AVX2, ISA_AVX512, ISA_COUNT };
 
-static const struct vmath_probe *probe_of(int isa)
-{
+static const struct vmath_probe *probe_of(int isa) {
 #if defined(__x86_64__)
     if (isa == ISA_AVX2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return &vmath_probe_avx2;
@@ -92,8 +89,7 @@ static const struct vmath_probe *probe_of(int isa)
     return isa == ISA_SCALAR ? &vmath_probe_scalar : NULL;
 }
 
-static const struct vmath_probe *widest_probe(void)
-{
+static const struct vmath_probe *widest_probe(void) {
     for (int isa = ISA_COUNT - 1; isa > 0; isa--)
         if (probe_of(isa))
             return probe_of(isa);
@@ -102,8 +98,7 @@ static const struct vmath_probe *widest_probe(void)
 
 // ---- random arguments: xorshift64*, as good as needed and the same everywhere
 
-static uint64_t next_bits(uint64_t *state)
-{
+static uint64_t next_bits(uint64_t *state) {
     uint64_t s = *state;
     s ^= s >> 12;
     s ^= s << 25;
@@ -112,15 +107,13 @@ static uint64_t next_bits(uint64_t *state)
     return s * 0x2545f4914f6cdd1du;
 }
 
-static float float_of(uint32_t bits)
-{
+static float float_of(uint32_t bits) {
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-static double double_of(uint64_t bits)
-{
+static double double_of(uint64_t bits) {
     double x;
     memcpy(&x, &bits, sizeof x);
     return x;
@@ -148,8 +141,7 @@ enum { SPECIALS = sizeof specials / sizeof specials[0] };
  * Strata in turn: any bits; the interesting range; around zero at all scales; neighbours of special
  * points.
  */
-static float draw_f32(uint64_t *state, const struct function *f, size_t k)
-{
+static float draw_f32(uint64_t *state, const struct function *f, size_t k) {
     uint64_t b = next_bits(state);
     double unit = (double)(b >> 11) * 0x1p-53;
     switch (k % 4) {
@@ -168,8 +160,7 @@ static float draw_f32(uint64_t *state, const struct function *f, size_t k)
     }
 }
 
-static double draw_f64(uint64_t *state, const struct function *f, size_t k)
-{
+static double draw_f64(uint64_t *state, const struct function *f, size_t k) {
     uint64_t b = next_bits(state);
     double unit = (double)(b >> 11) * 0x1p-53;
     switch (k % 4) {
@@ -189,8 +180,8 @@ static double draw_f64(uint64_t *state, const struct function *f, size_t k)
 
 // ---- distance in ulps of the exact result, or of the smallest subnormal
 
-static double ulps(long double got, long double want, int digits, int min_exponent, long double max)
-{
+static double ulps(long double got, long double want, int digits, int min_exponent,
+                   long double max) {
     if (isnan(want) || isnan(got))
         return isnan(want) && isnan(got) ? 0 : HUGE_VAL;
     int e;
@@ -209,19 +200,16 @@ static double ulps(long double got, long double want, int digits, int min_expone
     return (double)(fabsl(got - want) / ulp);
 }
 
-static double ulps32(float got, long double want)
-{
+static double ulps32(float got, long double want) {
     return ulps((long double)got, want, FLT_MANT_DIG, FLT_MIN_EXP, (long double)FLT_MAX);
 }
 
-static double ulps64(double got, long double want)
-{
+static double ulps64(double got, long double want) {
     return ulps((long double)got, want, DBL_MANT_DIG, DBL_MIN_EXP, (long double)DBL_MAX);
 }
 
 // glibc's x87 functions round to 64 bits; valgrind computes them with 53.
-static bool long_double_is_wide(void)
-{
+static bool long_double_is_wide(void) {
     volatile long double one = 1, tiny = 0x1p-60L;
     return one + tiny != one;
 }
@@ -230,8 +218,7 @@ static bool long_double_is_wide(void)
 
 enum { CHUNK = 1024, SAMPLES = 128 * CHUNK };
 
-START_TEST(f32_is_accurate)
-{
+START_TEST(f32_is_accurate) {
     const struct function *f = &functions[_i];
     if (!long_double_is_wide()) {
         ct_test_skip("long double is no wider than double here");
@@ -261,8 +248,7 @@ START_TEST(f32_is_accurate)
 }
 END_TEST
 
-START_TEST(f64_is_accurate)
-{
+START_TEST(f64_is_accurate) {
     const struct function *f = &functions[_i];
     if (!long_double_is_wide()) {
         ct_test_skip("long double is no wider than double here");
@@ -469,13 +455,11 @@ static const struct special {
 };
 enum { SPECIAL_VALUES = sizeof special_values / sizeof special_values[0] };
 
-static bool same_value(double got, double want)
-{
+static bool same_value(double got, double want) {
     return isnan(want) ? isnan(got) : got == want && !signbit(got) == !signbit(want);
 }
 
-START_TEST(special_value_holds)
-{
+START_TEST(special_value_holds) {
     const struct special *s = &special_values[_i];
     const struct vmath_loops *loops = &widest_probe()->loops[s->function];
     if (s->types & F32) {
@@ -497,18 +481,15 @@ END_TEST
 
 enum { LONGEST = 67, GUARD = 16, ROUNDS = 8 };
 
-static bool same_bits32(float a, float b)
-{
+static bool same_bits32(float a, float b) {
     return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
 }
 
-static bool same_bits64(double a, double b)
-{
+static bool same_bits64(double a, double b) {
     return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
 }
 
-static void compare_f32(int i, const struct vmath_probe *p, uint64_t *state)
-{
+static void compare_f32(int i, const struct vmath_probe *p, uint64_t *state) {
     const struct function *f = &functions[i];
     const float guard = 12345.0f;
     float x[LONGEST], y[LONGEST], want[LONGEST], got[LONGEST + GUARD];
@@ -531,8 +512,7 @@ static void compare_f32(int i, const struct vmath_probe *p, uint64_t *state)
     }
 }
 
-static void compare_f64(int i, const struct vmath_probe *p, uint64_t *state)
-{
+static void compare_f64(int i, const struct vmath_probe *p, uint64_t *state) {
     const struct function *f = &functions[i];
     const double guard = 12345.0;
     double x[LONGEST], y[LONGEST], want[LONGEST], got[LONGEST + GUARD];
@@ -555,8 +535,7 @@ static void compare_f64(int i, const struct vmath_probe *p, uint64_t *state)
 }
 
 // _i counts functions within instruction sets.
-START_TEST(bits_are_equal)
-{
+START_TEST(bits_are_equal) {
     const struct vmath_probe *p = probe_of(1 + _i / VMATH_COUNT);
     if (!p) {
         ct_test_skip("this CPU lacks the instruction set");
@@ -574,8 +553,7 @@ END_TEST
 
 enum { LANES = 16, VICTIMS = 64 };
 
-START_TEST(lanes_are_alone)
-{
+START_TEST(lanes_are_alone) {
     int i = _i % VMATH_COUNT;
     const struct function *f = &functions[i];
     const struct vmath_probe *p = probe_of(_i / VMATH_COUNT);
@@ -617,8 +595,7 @@ END_TEST
 
 // ---- every f32 there is
 
-static double sigmoid(double x)
-{
+static double sigmoid(double x) {
     return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
 }
 
@@ -633,8 +610,7 @@ static const struct sweep {
 };
 enum { SWEEPS = sizeof sweeps / sizeof sweeps[0] };
 
-START_TEST(every_f32_is_accurate)
-{
+START_TEST(every_f32_is_accurate) {
     const struct sweep *s = &sweeps[_i];
     const struct function *f = &functions[s->function];
     static float x[CHUNK], out[CHUNK];
@@ -661,16 +637,14 @@ START_TEST(every_f32_is_accurate)
 }
 END_TEST
 
-static void add_case(Suite *suite, const char *name, const TTest *test, int count)
-{
+static void add_case(Suite *suite, const char *name, const TTest *test, int count) {
     TCase *tc = tcase_create(name);
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, test, 0, count);
     suite_add_tcase(suite, tc);
 }
 
-Suite *suite_vmath(void)
-{
+Suite *suite_vmath(void) {
     Suite *suite = suite_create("vmath");
     add_case(suite, "f32 accuracy", f32_is_accurate, VMATH_COUNT);
     add_case(suite, "f64 accuracy", f64_is_accurate, VMATH_COUNT);

@@ -2,8 +2,7 @@
 
 #include <math.h>
 
-ct_tensor *counting(const ct_scalar *scalar, int rank, const int64_t *shape)
-{
+ct_tensor *counting(const ct_scalar *scalar, int rank, const int64_t *shape) {
     ct_tensor *t = ct_zeros(scalar, rank, shape);
     ck_assert_ptr_nonnull(t);
     int64_t n = (int64_t)ct_count(t);
@@ -17,8 +16,7 @@ ct_tensor *counting(const ct_scalar *scalar, int rank, const int64_t *shape)
 }
 
 void assert_items(const ct_tensor *t, int rank, const int64_t *shape, size_t count,
-                  const double *items)
-{
+                  const double *items) {
     static double found[4096];
     ck_assert_uint_le(count, COUNT(found));
     ck_assert_msg(t != NULL, "%s", ct_error()->message);
@@ -33,13 +31,11 @@ void assert_items(const ct_tensor *t, int rank, const int64_t *shape, size_t cou
 }
 
 void assert_and_free(ct_tensor *t, int rank, const int64_t *shape, size_t count,
-                     const double *items)
-{
+                     const double *items) {
     assert_items(t, rank, shape, count, items);
     ct_free(t);
 }
 
-void none(ct_tensor *t)
-{
+void none(ct_tensor *t) {
     ck_assert_msg(t == NULL, "a tensor was made");
 }

@@ -14,18 +14,15 @@
 
 /* Arguments of a call: a rank and its shape, a count and its items, a number and its axes. */
 #define SHAPE(...)                                                                                 \
-    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[])                         \
-    {                                                                                              \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) {                       \
         __VA_ARGS__                                                                                \
     }
 #define ITEMS(...)                                                                                 \
-    sizeof((double[]){__VA_ARGS__}) / sizeof(double), (double[])                                   \
-    {                                                                                              \
+    sizeof((double[]){__VA_ARGS__}) / sizeof(double), (double[]) {                                 \
         __VA_ARGS__                                                                                \
     }
 #define AXES(...)                                                                                  \
-    (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (int[])                                     \
-    {                                                                                              \
+    (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (int[]) {                                   \
         __VA_ARGS__                                                                                \
     }
 

@@ -15,8 +15,7 @@
 
 // A loop of whole vectors and a partial one, as a kernel has. The tail is filled with NaN: nothing
 // of it may reach a result. The function is a constant after inlining.
-CT_VEC_INLINE void f32_map1(f32v (*f)(f32v), size_t n, const float *x, float *out)
-{
+CT_VEC_INLINE void f32_map1(f32v (*f)(f32v), size_t n, const float *x, float *out) {
     size_t i = 0;
     for (; i + F32V_LANES <= n; i += F32V_LANES) {
         f32v_store(out + i, f(f32v_load(x + i)));
@@ -27,8 +26,7 @@ CT_VEC_INLINE void f32_map1(f32v (*f)(f32v), size_t n, const float *x, float *ou
 }
 
 CT_VEC_INLINE void f32_map2(f32v (*f)(f32v, f32v), size_t n, const float *x, const float *y,
-                            float *out)
-{
+                            float *out) {
     size_t i = 0;
     for (; i + F32V_LANES <= n; i += F32V_LANES) {
         f32v_store(out + i, f(f32v_load(x + i), f32v_load(y + i)));
@@ -40,8 +38,7 @@ CT_VEC_INLINE void f32_map2(f32v (*f)(f32v, f32v), size_t n, const float *x, con
     }
 }
 
-CT_VEC_INLINE void f64_map1(f64v (*f)(f64v), size_t n, const double *x, double *out)
-{
+CT_VEC_INLINE void f64_map1(f64v (*f)(f64v), size_t n, const double *x, double *out) {
     size_t i = 0;
     for (; i + F64V_LANES <= n; i += F64V_LANES) {
         f64v_store(out + i, f(f64v_load(x + i)));
@@ -52,8 +49,7 @@ CT_VEC_INLINE void f64_map1(f64v (*f)(f64v), size_t n, const double *x, double *
 }
 
 CT_VEC_INLINE void f64_map2(f64v (*f)(f64v, f64v), size_t n, const double *x, const double *y,
-                            double *out)
-{
+                            double *out) {
     size_t i = 0;
     for (; i + F64V_LANES <= n; i += F64V_LANES) {
         f64v_store(out + i, f(f64v_load(x + i), f64v_load(y + i)));
@@ -69,12 +65,10 @@ CT_VEC_INLINE void f64_map2(f64v (*f)(f64v, f64v), size_t n, const double *x, co
 #define MAP_2(t, name) t##_map2(t##v_##name, n, x, y, out)
 
 #define LOOPS(name, arity, ...)                                                                    \
-    static void f32_##name(size_t n, const float *x, const float *y, float *out)                   \
-    {                                                                                              \
+    static void f32_##name(size_t n, const float *x, const float *y, float *out) {                 \
         MAP_##arity(f32, name);                                                                    \
     }                                                                                              \
-    static void f64_##name(size_t n, const double *x, const double *y, double *out)                \
-    {                                                                                              \
+    static void f64_##name(size_t n, const double *x, const double *y, double *out) {              \
         MAP_##arity(f64, name);                                                                    \
     }
 

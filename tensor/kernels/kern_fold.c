@@ -11,17 +11,17 @@
 #include "tensor/parallel.h"
 
 enum {
-    FOLD_LANES = 16,     // of a block: the contract
-    FOLD_BLOCK = 1024,   // items in a block: the contract
-    FOLD_LEVELS = 56,    // of pairing: more blocks do not fit in 64 bits of items
-    FOLD_SHORT = 256,    // items in a row up to which rows are turned
-    FOLD_DEPTH = 4,      // rows that a lane of a tile takes at a time
-    FOLD_TILE_BYTES = 2048,   // of a row in a tile: the lanes are 16 times that, in L1
-    FOLD_POOL_BYTES = 65536,  // of a counter of rows
-    FOLD_RUN = 64,       // blocks in the smallest run that is worth a thread's while
-    FOLD_PARALLEL = 65536, // items in all below which the caller works alone
-    FOLD_FEW = 256,      // results that are split by runs of items
-    FOLD_PARTIAL = 4096, // values of runs on the stack
+    FOLD_LANES = 16,         // of a block: the contract
+    FOLD_BLOCK = 1024,       // items in a block: the contract
+    FOLD_LEVELS = 56,        // of pairing: more blocks do not fit in 64 bits of items
+    FOLD_SHORT = 256,        // items in a row up to which rows are turned
+    FOLD_DEPTH = 4,          // rows that a lane of a tile takes at a time
+    FOLD_TILE_BYTES = 2048,  // of a row in a tile: the lanes are 16 times that, in L1
+    FOLD_POOL_BYTES = 65536, // of a counter of rows
+    FOLD_RUN = 64,           // blocks in the smallest run that is worth a thread's while
+    FOLD_PARALLEL = 65536,   // items in all below which the caller works alone
+    FOLD_FEW = 256,          // results that are split by runs of items
+    FOLD_PARTIAL = 4096,     // values of runs on the stack
 };
 
 #define FOLD_INLINE static inline __attribute__((always_inline))

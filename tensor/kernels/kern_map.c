@@ -43,20 +43,26 @@ static size_t operand_size(const struct map *map, int i) {
 /* The loops are over constant sizes so that the compiler turns each copy into one move. */
 static void pack(size_t size, size_t n, const char *from, ptrdiff_t step, char *to) {
     if (size == 8)
-        for (size_t i = 0; i < n; i++) memcpy(to + 8 * i, from + (ptrdiff_t)i * step, 8);
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + 8 * i, from + (ptrdiff_t)i * step, 8);
     else if (size == 4)
-        for (size_t i = 0; i < n; i++) memcpy(to + 4 * i, from + (ptrdiff_t)i * step, 4);
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + 4 * i, from + (ptrdiff_t)i * step, 4);
     else
-        for (size_t i = 0; i < n; i++) to[i] = from[(ptrdiff_t)i * step];
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[(ptrdiff_t)i * step];
 }
 
 static void unpack(size_t size, size_t n, const char *from, char *to, ptrdiff_t step) {
     if (size == 8)
-        for (size_t i = 0; i < n; i++) memcpy(to + (ptrdiff_t)i * step, from + 8 * i, 8);
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + (ptrdiff_t)i * step, from + 8 * i, 8);
     else if (size == 4)
-        for (size_t i = 0; i < n; i++) memcpy(to + (ptrdiff_t)i * step, from + 4 * i, 4);
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + (ptrdiff_t)i * step, from + 4 * i, 4);
     else
-        for (size_t i = 0; i < n; i++) to[(ptrdiff_t)i * step] = from[i];
+        for (size_t i = 0; i < n; i++)
+            to[(ptrdiff_t)i * step] = from[i];
 }
 
 static void run_strided(const struct map *map, size_t n, char *const ptr[],
@@ -75,11 +81,13 @@ static void run_strided(const struct map *map, size_t n, char *const ptr[],
             const char *from = ptr[i] + (ptrdiff_t)at * step[i];
             bool in_place = step[i] == (ptrdiff_t)size;
             x[i] = in_place ? from : buffer[i];
-            if (!in_place && step[i] != 0) pack(size, count, from, step[i], buffer[i]);
+            if (!in_place && step[i] != 0)
+                pack(size, count, from, step[i], buffer[i]);
         }
         char *y = ptr[last] + (ptrdiff_t)at * step[last];
         map->dense(count, x, dense_result ? y : buffer[last]);
-        if (!dense_result) unpack(operand_size(map, last), count, buffer[last], y, step[last]);
+        if (!dense_result)
+            unpack(operand_size(map, last), count, buffer[last], y, step[last]);
     }
 }
 
@@ -92,7 +100,8 @@ static void run_map(const struct map *map, size_t n, char *const ptr[], const pt
         run_strided(map, n, ptr, step);
         return;
     }
-    for (int i = 0; i < map->arity; i++) x[i] = ptr[i];
+    for (int i = 0; i < map->arity; i++)
+        x[i] = ptr[i];
     map->dense(n, x, ptr[map->arity]);
 }
 

@@ -27,15 +27,15 @@ enum { MM_ROWS = 14, MM_VECS = 2, MM_WIDE_VECS = 8 };
 #endif
 
 enum {
-    MM_BLOCK = 256,        // steps of k in a chain: the contract
-    MM_FAR = 1024,         // bytes between rows of b above which a panel of it is copied
-    MM_FEW = 4,            // columns that are better taken as rows
-    MM_DIRECT = 1 << 21,   // multiplications up to which the caller works alone, without packing
+    MM_BLOCK = 256,           // steps of k in a chain: the contract
+    MM_FAR = 1024,            // bytes between rows of b above which a panel of it is copied
+    MM_FEW = 4,               // columns that are better taken as rows
+    MM_DIRECT = 1 << 21,      // multiplications up to which the caller works alone, without packing
     MM_PASS_K = 4 * MM_BLOCK, // steps of k for which operands are packed at a time
     MM_TASK_ROWS = 42 / MM_ROWS, // panels of a in a task: they stay in L2 for all its columns
-    MM_TASK_COLUMNS = 24,  // panels of b in a task
-    MM_AHEAD = 24,         // steps of k that rows of b are prefetched ahead
-    MM_PIECE = 3072,       // rows, and columns, of c whose operands are packed at a time
+    MM_TASK_COLUMNS = 24,        // panels of b in a task
+    MM_AHEAD = 24,               // steps of k that rows of b are prefetched ahead
+    MM_PIECE = 3072,             // rows, and columns, of c whose operands are packed at a time
 };
 
 #define MM_INLINE static inline __attribute__((always_inline))
@@ -44,7 +44,7 @@ enum {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MM_SANITIZED 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
     __has_feature(memory_sanitizer) || __has_feature(undefined_behavior_sanitizer)
 #define MM_SANITIZED 1
 #endif
@@ -89,10 +89,18 @@ MM_INLINE size_t mm_cut_begin(const struct mm_cut *c, size_t i) {
 // The transposed product.
 static void mm_swap(struct ct_matmul_job *job) {
     *job = (struct ct_matmul_job){
-        .m = job->n, .n = job->m, .k = job->k,
-        .a = job->b, .a_row = job->b_col, .a_col = job->b_row,
-        .b = job->a, .b_row = job->a_col, .b_col = job->a_row,
-        .c = job->c, .c_row = job->c_col, .c_col = job->c_row,
+        .m = job->n,
+        .n = job->m,
+        .k = job->k,
+        .a = job->b,
+        .a_row = job->b_col,
+        .a_col = job->b_row,
+        .b = job->a,
+        .b_row = job->a_col,
+        .b_col = job->a_row,
+        .c = job->c,
+        .c_row = job->c_col,
+        .c_col = job->c_row,
     };
 }
 

@@ -14,8 +14,7 @@
 
 // (exp(r) - 1 - r) / r^2 on |r| <= 1.001 ln2/2, weight |r|: an error relative to expm1(r).
 // 2^-32.0 -> 2^-28.7
-CT_VEC_INLINE f32v f32v_exp_poly(f32v r)
-{
+CT_VEC_INLINE f32v f32v_exp_poly(f32v r) {
     f32v p = f32v_set1(0x1.a1a244p-13f);
     p = f32v_fma(p, r, f32v_set1(0x1.6d7528p-10f));
     p = f32v_fma(p, r, f32v_set1(0x1.11109p-7f));
@@ -27,8 +26,7 @@ CT_VEC_INLINE f32v f32v_exp_poly(f32v r)
 
 // (log(1 + f) - f + f^2/2) / f^3 for 1 + f between sqrt(1/2) and sqrt(2), weight f^2: an error
 // relative to f. 2^-27.3 -> 2^-27.2
-CT_VEC_INLINE f32v f32v_log_poly(f32v f)
-{
+CT_VEC_INLINE f32v f32v_log_poly(f32v f) {
     f32v p = f32v_set1(-0x1.41f0c4p-4f);
     p = f32v_fma(p, f, f32v_set1(0x1.07dc3p-3f));
     p = f32v_fma(p, f, f32v_set1(-0x1.0ce4dp-3f));
@@ -41,16 +39,14 @@ CT_VEC_INLINE f32v f32v_log_poly(f32v f)
 }
 
 // log(1 + f) - f, small beside f.
-CT_VEC_INLINE f32v f32v_log_tail(f32v f)
-{
+CT_VEC_INLINE f32v f32v_log_tail(f32v f) {
     f32v z = f32v_mul(f, f);
     return f32v_mul(z, f32v_fma(f, f32v_log_poly(f), f32v_set1(-0.5f)));
 }
 
 // erf(x) / x - 1 with w = x^2 - 1/2 on |w| <= 1/2, weight 1; centred, so that the terms stay small.
 // 2^-29.6 -> 2^-28.2
-CT_VEC_INLINE f32v f32v_erf_poly(f32v w)
-{
+CT_VEC_INLINE f32v f32v_erf_poly(f32v w) {
     f32v p = f32v_set1(0x1.4ac164p-14f);
     p = f32v_fma(p, w, f32v_set1(-0x1.28713ep-11f));
     p = f32v_fma(p, w, f32v_set1(0x1.c8276p-9f));
@@ -63,8 +59,7 @@ CT_VEC_INLINE f32v f32v_erf_poly(f32v w)
 
 // exp(a^2) erfc(a) with w = a - 3/2 on 1 <= a <= 4, weight exp(-a^2): an error of erf.
 // 2^-28.6 -> 2^-27.5
-CT_VEC_INLINE f32v f32v_erfx_poly(f32v w)
-{
+CT_VEC_INLINE f32v f32v_erfx_poly(f32v w) {
     f32v p = f32v_set1(0x1.bfea3ep-14f);
     p = f32v_fma(p, w, f32v_set1(-0x1.4a13bp-11f));
     p = f32v_fma(p, w, f32v_set1(0x1.00d60ap-9f));
@@ -80,8 +75,7 @@ CT_VEC_INLINE f32v f32v_erfx_poly(f32v w)
 // (1 + 2a) exp(a^2) erfc(a) with t = (a - k) / (a + k), a >= 0, relative error (the substitution
 // is that of M. M. Shepherd and J. G. Laframboise, Math. Comp. 36, 1981); k = VC_ERFCX_K, near
 // which the constant term is almost exact in f32. 2^-28.6 -> 2^-27.6
-CT_VEC_INLINE f32v f32v_erfcx_poly(f32v t)
-{
+CT_VEC_INLINE f32v f32v_erfcx_poly(f32v t) {
     f32v p = f32v_set1(0x1.e9c9cap-11f);
     p = f32v_fma(p, t, f32v_set1(0x1.277b3ap-10f));
     p = f32v_fma(p, t, f32v_set1(-0x1.04d738p-7f));

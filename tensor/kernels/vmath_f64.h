@@ -14,8 +14,7 @@
 
 // (exp(r) - 1 - r) / r^2 on |r| <= 1.001 ln2/2, weight |r|: an error relative to expm1(r).
 // 2^-61.7 -> 2^-60.8
-CT_VEC_INLINE f64v f64v_exp_poly(f64v r)
-{
+CT_VEC_INLINE f64v f64v_exp_poly(f64v r) {
     f64v p = f64v_set1(0x1.1f95ac679bd7ap-29);
     p = f64v_fma(p, r, f64v_set1(0x1.af5f329677e38p-26));
     p = f64v_fma(p, r, f64v_set1(0x1.27e4c56f62ad3p-22));
@@ -32,8 +31,7 @@ CT_VEC_INLINE f64v f64v_exp_poly(f64v r)
 
 // (2 atanh(s) / s - 2) / z with z = s^2, |s| <= (sqrt(2) - 1) / (sqrt(2) + 1), weight z/2: an error
 // relative to 2 atanh(s). 2^-59.2 -> 2^-59.0
-CT_VEC_INLINE f64v f64v_log_poly(f64v z)
-{
+CT_VEC_INLINE f64v f64v_log_poly(f64v z) {
     f64v p = f64v_set1(0x1.2e576cacc8184p-3);
     p = f64v_fma(p, z, f64v_set1(0x1.39b489e788007p-3));
     p = f64v_fma(p, z, f64v_set1(0x1.746570b6a958ap-3));
@@ -46,8 +44,7 @@ CT_VEC_INLINE f64v f64v_log_poly(f64v z)
 
 // log(1 + f) - f, small beside f. With s = f / (2 + f), log(1 + f) = 2 atanh(s) = f - f^2/2 +
 // s (f^2/2 + R), R = 2 atanh(s) / s - 2 (fdlibm, e_log.c): one division saves ten coefficients.
-CT_VEC_INLINE f64v f64v_log_tail(f64v f)
-{
+CT_VEC_INLINE f64v f64v_log_tail(f64v f) {
     f64v s = f64v_div(f, f64v_add(f64v_set1(2.0), f));
     f64v z = f64v_mul(s, s);
     f64v h = f64v_mul(f64v_mul(f64v_set1(0.5), f), f);
@@ -56,8 +53,7 @@ CT_VEC_INLINE f64v f64v_log_tail(f64v f)
 
 // erf(x) / x - 1 with w = x^2 - 1/2 on |w| <= 1/2, weight 1; centred, so that the terms stay small.
 // 2^-62.8 -> 2^-56.3
-CT_VEC_INLINE f64v f64v_erf_poly(f64v w)
-{
+CT_VEC_INLINE f64v f64v_erf_poly(f64v w) {
     f64v p = f64v_set1(0x1.060942d2a5ce7p-34);
     p = f64v_fma(p, w, f64v_set1(-0x1.acbbb2b4e1c4p-31));
     p = f64v_fma(p, w, f64v_set1(0x1.428e81a3b8304p-27));
@@ -76,8 +72,7 @@ CT_VEC_INLINE f64v f64v_erf_poly(f64v w)
 
 // exp(a^2) erfc(a) with w = a - 3/2 on 1 <= a <= 6, weight exp(-a^2): an error of erf.
 // 2^-58.7 -> 2^-57.1
-CT_VEC_INLINE f64v f64v_erfx_poly(f64v w)
-{
+CT_VEC_INLINE f64v f64v_erfx_poly(f64v w) {
     f64v p = f64v_set1(-0x1.e220ed53dc9cap-43);
     p = f64v_fma(p, w, f64v_set1(0x1.7ea2a50e63e6bp-38));
     p = f64v_fma(p, w, f64v_set1(-0x1.1b86ef6411599p-34));
@@ -106,8 +101,7 @@ CT_VEC_INLINE f64v f64v_erfx_poly(f64v w)
 // (1 + 2a) exp(a^2) erfc(a) with t = (a - k) / (a + k), a >= 0, relative error (the substitution
 // is that of M. M. Shepherd and J. G. Laframboise, Math. Comp. 36, 1981); k = VC_ERFCX_K, near
 // which the constant term is almost exact in f64. 2^-58.1 -> 2^-56.3
-CT_VEC_INLINE f64v f64v_erfcx_poly(f64v t)
-{
+CT_VEC_INLINE f64v f64v_erfcx_poly(f64v t) {
     f64v p = f64v_set1(-0x1.c864b0a454c0bp-29);
     p = f64v_fma(p, t, f64v_set1(-0x1.772da06931a59p-27));
     p = f64v_fma(p, t, f64v_set1(0x1.67b1915a62f7ap-26));
