@@ -185,6 +185,7 @@ static void judge(struct ct__check *c, const struct ct__finding *f) {
     }
     r->kinks += f->slope.is_kink;
     r->checked += !f->slope.is_kink;
+    r->zeros += !f->slope.is_kink && f->tape == 0 && f->dual == 0 && f->slope.value == 0;
     if (f->slope.is_kink && !c->kink.present)
         c->kink = *f;
     bool is_first_failure = fails && r->verdict != CT_CHECK_FAIL;

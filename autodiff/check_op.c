@@ -176,6 +176,7 @@ static void merge(enum ct_op op, int sample, const struct ct_check_report *part,
     if (sample == 0)
         return;
     whole->checked = old.checked + part->checked;
+    whole->zeros = old.zeros + part->zeros;
     whole->kinks = old.kinks + part->kinks;
     whole->worst_tape_dual = fmax(old.worst_tape_dual, part->worst_tape_dual);
     whole->worst_tape_diff = fmax(old.worst_tape_diff, part->worst_tape_diff);

@@ -233,6 +233,20 @@ static ct_status draw_cotangents(struct ct__problem *p, ct_random *random) {
     return CT_OK;
 }
 
+/* The values at the inputs, twice: a function that differs has no derivative to check. */
+static ct_status read_base(struct ct__problem *p) {
+    ct_status status = read_outputs(p, CT_F64, p->base);
+    if (status == CT_OK)
+        status = record(p, CT_F64);
+    if (status == CT_OK)
+        status = read_outputs(p, CT_F64, p->moved);
+    if (status == CT_OK && memcmp(p->base, p->moved, p->size * sizeof *p->base) != 0)
+        status = ct__fail(CT_EINVAL, p->who,
+                          "the function gave another value when called again: it must record the "
+                          "same computation each time");
+    return status;
+}
+
 ct_status ct__problem_start(struct ct__problem *p, int order, uint64_t seed) {
     drop_outputs(p);
     p->order = order;
@@ -253,7 +267,7 @@ ct_status ct__problem_start(struct ct__problem *p, int order, uint64_t seed) {
         ct_free(p->u);
         p->u = ct_copy(p->cotangents[0]);
     }
-    return read_outputs(p, CT_F64, p->base);
+    return read_base(p);
 }
 
 /* --- the three answers --- */

@@ -29,7 +29,7 @@ const char *ct__rounded(char text[CT__NUMBER_BYTES], double value) {
     return ct__number(text, value);
 }
 
-/* "input 0, item 5 [1, 2]" */
+/* "input 0, item 5 [1, 2], at x = 0.25: " and whose slopes follow */
 static void name_place(const struct ct__check *c, const struct ct__finding *f, char *text,
                        size_t size) {
     const ct_tensor *x = c->problem.inputs[f->input].given;
@@ -42,11 +42,14 @@ static void name_place(const struct ct__check *c, const struct ct__finding *f, c
     }
     char where[CT__SHAPE_TEXT_BYTES];
     ct__format_shape(where, sizeof where, ct_rank(x), index);
-    snprintf(text, size, "%sinput %zu, item %zu %s", f->order == 2 ? "second order, " : "",
-             f->input, f->item, where);
+    char value[CT__NUMBER_BYTES];
+    snprintf(text, size, "%sinput %zu, item %zu %s, at x = %s: slopes of %s",
+             f->order == 2 ? "second order, " : "", f->input, f->item, where,
+             ct__number(value, c->problem.inputs[f->input].items[f->item]),
+             f->order == 2 ? "<g, v>" : "<u, f>");
 }
 
-enum { PLACE_BYTES = CT__SHAPE_TEXT_BYTES + 80 };
+enum { PLACE_BYTES = CT__SHAPE_TEXT_BYTES + CT__NUMBER_BYTES + 112 };
 
 void ct__say_disagreement(struct ct__check *c) {
     const struct ct__finding *f = &c->worst;
@@ -62,7 +65,7 @@ void ct__say_disagreement(struct ct__check *c) {
 void ct__say_kinks(struct ct__check *c) {
     char place[PLACE_BYTES], a[CT__NUMBER_BYTES], b[CT__NUMBER_BYTES];
     name_place(c, &c->kink, place, sizeof place);
-    ct__say(c, "%zu of %zu items are kinks, the first %s: slope %s on the left, %s on the right",
+    ct__say(c, "%zu of %zu items are kinks, the first %s: %s on the left, %s on the right",
             c->report.kinks, c->report.kinks + c->report.checked, place,
             ct__rounded(a, c->kink.slope.left), ct__rounded(b, c->kink.slope.right));
 }

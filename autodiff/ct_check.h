@@ -1,6 +1,10 @@
 /**
  * @file ct_check.h
- * The gradient check: three independent answers, compared. It returns a report and prints nothing.
+ * The gradient check: three answers, compared. It returns a report and prints nothing.
+ *
+ * Differences know nothing of derivatives: they test the formulas. The tape and dual numbers take
+ * their formulas from the same table of ops, so that against each other they test the machinery of
+ * both modes, to the last digits, and not the formulas.
  */
 #ifndef CT_CHECK_H
 #define CT_CHECK_H
@@ -38,8 +42,11 @@ enum ct_verdict {
  *  answers plus atol / rtol, so that an error of rtol is the largest that is accepted. */
 struct ct_check_report {
     enum ct_verdict verdict;
-    size_t checked; /**< items of the gradient compared */
-    size_t kinks;   /**< items left out because they are kinks (twice where also at second order) */
+    /** Items of the gradient compared. With second order each item is compared, and counted, once
+     *  per order. */
+    size_t checked;
+    size_t zeros; /**< those of them for which all three answers are 0, which is a weak agreement */
+    size_t kinks; /**< items left out because they are kinks (twice where also at second order) */
     double worst_tape_dual; /**< largest relative error of tape against dual */
     double worst_tape_diff; /**< of tape against differences */
     double worst_dual_diff;
@@ -49,7 +56,9 @@ struct ct_check_report {
     /** After CT_CHECK_FAIL, the first node of the function's tape whose own rule fails the check on
      *  the values that it met there; SIZE_MAX when each is right by itself. */
     size_t node;
-    char message[256]; /**< one sentence, in the user's terms */
+    /** One sentence, in the user's terms. The slopes in it are those of <u, f>, or of <g, v> at
+     *  second order, so that they contain the random u and v; x is the item at which they stand. */
+    char message[256];
 };
 
 /**
@@ -59,7 +68,8 @@ struct ct_check_report {
  * in f64. Inputs may have any strides; those of integer or bool type are passed on unchecked.
  * A value or derivative that is not finite is a failure, even where all answers agree on it. Second
  * order asks the same of <g, v>, g the recorded gradient and v random: tape over tape, dual numbers
- * through the reverse pass, and differences of the gradient.
+ * through the reverse pass, and differences of the gradient. A function that gives another value
+ * when it is called again with the same inputs is CT_EINVAL.
  *
  * @return CT_OK when the check could be carried out, whatever the verdict; the failure otherwise.
  */

@@ -154,6 +154,11 @@ static int check_gradients(struct run *run) {
     printf("gradients checked three ways (tape, dual numbers, differences) at %zu places: worst "
            "relative error %.1e\n",
            report.checked, report_worst(&report));
+    if (report.zeros == report.checked)
+        puts("all of these gradients are zero, which says little: the network is saturated");
+    else if (report.zeros > report.checked / 2)
+        printf("%zu of these gradients are zero, which says little: the network is saturated\n",
+               report.zeros);
     if (report.verdict != CT_CHECK_PASS)
         return command_failed(me, "the gradient check did not pass: %s", report.message);
     return -1;

@@ -20,7 +20,11 @@ ct_status network_record_step(ct_mlp *mlp, ct_tape *tape, const struct digits *d
 /* Checks the gradients of the loss on a few rows, in f64, for the pixels and every parameter. */
 ct_status network_check(ct_mlp *mlp, const struct digits *digits, struct ct_check_report *report);
 
-/* The larger of a report's disagreements. */
+/* The same, and the second derivatives too. */
+ct_status network_check_twice(ct_mlp *mlp, const struct digits *digits,
+                              struct ct_check_report *report);
+
+/* The largest of a report's disagreements, at both orders. */
 double report_worst(const struct ct_check_report *report);
 
 #endif

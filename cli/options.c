@@ -33,7 +33,7 @@ static void print_help(const struct option_table *table) {
                  row->argument ? row->argument : "");
         printf("  %-16s %s\n", left, row->help);
     }
-    printf("  %-16s this text\n", "--help");
+    printf("  %-16s this text\n", "-h, --help");
     if (table->examples)
         printf("\nExamples:\n%s", table->examples);
 }
@@ -128,13 +128,15 @@ int options_read(const struct option_table *table, int argc, char **argv, const 
     opterr = 0;
     optind = 1;
     int found;
-    while (found = getopt_long(argc, argv, ":", list, NULL), found != -1) {
+    while (found = getopt_long(argc, argv, ":h", list, NULL), found != -1) {
         const char *word = argv[optind - 1];
         if (found == ':')
             return usage_failed(table->command, "%s needs a value after it", word);
+        if (found == '?' && optopt > HELP_OPTION) /* a letter, perhaps of several in the word */
+            return usage_failed(table->command, "there is no option '-%c' here", optopt);
         if (found == '?')
             return usage_failed(table->command, "there is no option '%s' here", word);
-        if (found == HELP_OPTION) {
+        if (found == HELP_OPTION || found == 'h') {
             print_help(table);
             return output_arrives() ? EXIT_DONE : EXIT_FAILED;
         }

@@ -169,7 +169,9 @@ static ct_status check_depth(const char *path, const char *text, size_t length) 
 
 static ct_status parse_header(const char *path, const char *text, size_t length, json_t **header) {
     if (length == 0 || text[0] != '{')
-        return FAIL_FORMAT(path, "the header of %zu bytes does not begin with '{'", length);
+        return FAIL_FORMAT(
+            path, "it is not a safetensors file: the header of %zu bytes does not begin with '{'",
+            length);
     ct_status status = check_depth(path, text, length);
     if (status != CT_OK)
         return status;
@@ -196,10 +198,13 @@ static ct_status read_header(struct source *source, json_t **header) {
         return status;
     source->bytes -= START_BYTES;
     if (length > MOST_HEADER)
-        return FAIL_FORMAT(path, "the header of %llu bytes is over the limit of %d",
+        return FAIL_FORMAT(path, "%sthe header of %llu bytes is over the limit of %d",
+                           length > source->bytes ? "it is not a safetensors file: " : "",
                            (unsigned long long)length, MOST_HEADER);
     if (length > source->bytes)
-        return FAIL_FORMAT(path, "the header of %llu bytes ends past the file: %zu bytes follow",
+        return FAIL_FORMAT(path,
+                           "it is not a safetensors file, or not a whole one: the header of %llu "
+                           "bytes ends past the file: %zu bytes follow",
                            (unsigned long long)length, source->bytes);
     source->bytes -= (size_t)length;
     char *text = ct__alloc((size_t)length);

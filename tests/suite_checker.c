@@ -439,6 +439,41 @@ START_TEST(guilty_node_is_named) {
 }
 END_TEST
 
+START_TEST(places_are_told_with_their_x) {
+    struct plant plant = {.fault = FACTOR, .op = CT_OP_COUNT};
+    struct ct__check_seam seam = {&plant, plant_gradient, plant_answer};
+    ct_tensor *x = from(CT_F64, SHAPE(2), (double[]){-0.25, 0.75});
+    const ct_tensor *inputs[] = {x};
+    struct ct_check_options options = ct_check_options_init();
+    struct ct_check_report r;
+    options.second_order = true;
+    ck_assert_int_eq(ct__check_gradient_with("test", tanh_of, NULL, 1, inputs, NULL, &options,
+                                             &seam, CT_OP_COUNT, &r),
+                     CT_OK);
+    says(&r, r.item ? "item 1 [1], at x = 0.75: slopes of <u, f>: tape "
+                    : "item 0 [0], at x = -0.25: slopes of <u, f>: tape ");
+    plant.fault = SECOND_FACTOR;
+    ck_assert_int_eq(ct__check_gradient_with("test", tanh_of, NULL, 1, inputs, NULL, &options,
+                                             &seam, CT_OP_COUNT, &r),
+                     CT_OK);
+    says(&r,
+         r.item ? "at x = 0.75: slopes of <g, v>: tape " : "at x = -0.25: slopes of <g, v>: tape ");
+    ct_free(x);
+    r = check(abs_of, from(CT_F64, SHAPE(2), (double[]){3, -0.0}));
+    says(&r, "item 1 [1], at x = -0: slopes of <u, f>: ");
+}
+END_TEST
+
+START_TEST(zeros_are_counted) {
+    struct ct_check_report r = check(relu_of, from(CT_F64, SHAPE(4), (double[]){-1, 2, -3, 0}));
+    ck_assert_uint_eq(r.checked, 3);
+    ck_assert_uint_eq(r.zeros, 2);
+    r = check(sign_of, from(CT_F64, SHAPE(2), (double[]){-1, 2}));
+    ck_assert_uint_eq(r.checked, 2);
+    ck_assert_uint_eq(r.zeros, 2);
+}
+END_TEST
+
 /* Wrong by the recording itself, without a seam. */
 START_TEST(forgetful_functions_fail) {
     static const struct {
@@ -480,9 +515,10 @@ START_TEST(kinks_are_reported) {
     ck_assert_uint_eq(r.kinks, cases[_i].kinks);
     ck_assert_uint_eq(r.checked, 3 - cases[_i].kinks);
     char place[64];
-    snprintf(place, sizeof place, "%zu of 3 items are kinks, the first input 0, item %zu [%zu]",
+    snprintf(place, sizeof place, "%zu of 3 items are kinks, the first input 0, item %zu [%zu], at",
              cases[_i].kinks, cases[_i].first, cases[_i].first);
     says(&r, place);
+    says(&r, ": slopes of <u, f>: ");
 }
 END_TEST
 
@@ -533,7 +569,7 @@ START_TEST(what_is_not_finite_fails) {
         {tanh_of, (double)INFINITY, "nothing to check: input 0, item 1 is inf"},
         {log_of, -1, "item 1 of the result is not finite: nan"},
         {log_of, 0, "item 1 of the result is not finite: -inf"},
-        {sqrt_of, 0, "node 1, sqrt, fails by itself; not finite, input 0, item 1 [1]: tape "}};
+        {sqrt_of, 0, "node 1, sqrt, fails by itself; not finite, input 0, item 1 [1], at x = 0: "}};
     struct ct_check_report r =
         check(cases[_i].fn, from(CT_F64, SHAPE(2), (double[]){1, cases[_i].item}));
     verdict(&r, CT_CHECK_FAIL);
@@ -599,6 +635,29 @@ static ct_var another_each_time(void *context, ct_tape *tape, size_t n, const ct
     (void)tape, (void)n;
     return ct_var_slice(in[0], 0, 0, 1 + (*calls)++ % 2, 1);
 }
+
+/* As one that draws random numbers does: 1 x, 2 x, 3 x, ... */
+static ct_var another_value_each_time(void *context, ct_tape *tape, size_t n, const ct_var *in) {
+    int *calls = context;
+    (void)n;
+    return ct_var_mul(in[0], ct_constant_of(tape, ct_dtype(ct_value(in[0])), ++*calls));
+}
+
+START_TEST(a_function_that_changes_is_an_error) {
+    int calls = 0;
+    ct_tensor *x = uniform(SHAPE(3), 1, 2);
+    const ct_tensor *inputs[] = {x};
+    struct ct_check_report r = {.checked = 77};
+    ck_assert_int_eq(ct_check_gradient(another_value_each_time, &calls, 1, inputs, NULL, &r),
+                     CT_EINVAL);
+    ck_assert_ptr_nonnull(strstr(ct_error()->message,
+                                 "the function gave another value when called again: it must "
+                                 "record the same computation each time"));
+    ck_assert_int_eq(calls, 2);
+    ck_assert_uint_eq(r.checked, 77); // untouched
+    ct_free(x);
+}
+END_TEST
 
 START_TEST(wrong_calls_are_errors) {
     int calls = 0;
@@ -689,10 +748,12 @@ Suite *suite_checker(void) {
     tcase_add_test(tc, strided_inputs_pass);
     tcase_add_test(tc, large_inputs_are_sampled);
     tcase_add_test(tc, magnitudes_do_not_matter);
+    tcase_add_test(tc, zeros_are_counted);
     tc = add_case(suite, "faults");
     tcase_add_loop_test(tc, planted_faults_fail, 0, 2 * FAULTS);
     tcase_add_test(tc, second_order_faults_need_second_order);
     tcase_add_loop_test(tc, guilty_node_is_named, 0, 4);
+    tcase_add_test(tc, places_are_told_with_their_x);
     tcase_add_loop_test(tc, forgetful_functions_fail, 0, 5);
     tc = add_case(suite, "kinks");
     tcase_add_loop_test(tc, kinks_are_reported, 0, 9);
@@ -704,6 +765,7 @@ Suite *suite_checker(void) {
     tcase_add_loop_test(tc, differences_know_their_error, 0, 4);
     tc = add_case(suite, "arguments");
     tcase_add_test(tc, wrong_calls_are_errors);
+    tcase_add_test(tc, a_function_that_changes_is_an_error);
     tc = add_case(suite, "table");
     tcase_add_loop_test(tc, row_passes, 0, CT_OP_COUNT);
     tcase_add_test(tc, domains_are_those_of_the_table);

@@ -94,7 +94,12 @@ static const struct wrong {
     {2, "there is no op 'additon'", {"check", "--op", "additon"}, NULL},
     {2, "The ops are add sub", {"check", "--op", "additon"}, NULL},
     {2, "--op needs a value", {"check", "--op"}, NULL},
-    {2, "no use for the argument 'add'", {"check", "add"}, NULL},
+    {2, "there is no op 'sum'", {"check", "sum"}, NULL},
+    {2, "Near to it: summed.", {"check", "sum"}, NULL},
+    {2, "Near to it: maximum, max_share, maxed.", {"check", "max"}, NULL},
+    {2, "no use for the argument 'sub'", {"check", "add", "sub"}, NULL},
+    {2, "there are two ops, 'add' and 'sub'", {"check", "--op", "add", "sub"}, NULL},
+    {2, "there is no option '-x'", {"check", "-xh"}, NULL},
     {1, "No such file or directory", {"graph", "--out", "@none/x.dot"}, NULL},
     {1, "@folder", {"graph", "--out", "@folder"}, NULL},
     {2, "leave --out away", {"graph", "--text", "--out", "@new"}, NULL},
@@ -102,6 +107,7 @@ static const struct wrong {
     {1, "@none", {"info", "@none"}, NULL},
     {1, "@folder", {"info", "@folder"}, NULL},
     {1, "@file", {"info", "@file"}, NULL},
+    {1, "it is not a safetensors file", {"info", "@file"}, NULL},
     {2, "no use for the argument 'b'", {"info", "a", "b"}, NULL},
     {1, "CT_ISA is 'sse2'; it can be scalar, avx2 or avx512", {"train"}, "CT_ISA=sse2"},
     {1, "CT_NUM_THREADS", {"train"}, "CT_NUM_THREADS=0"},
@@ -217,6 +223,11 @@ START_TEST(help_teaches) {
         ck_assert_int_eq(result.status, 0);
         ck_assert_msg(!*result.err, "it said: %.2000s", result.err);
         ck_assert_ptr_nonnull(strstr(result.out, "Examples:"));
+        char *long_help = strdup(result.out);
+        run(RUN_READ, NULL, WORDS(commands[i], "-h"));
+        ck_assert_int_eq(result.status, 0);
+        ck_assert_str_eq(result.out, long_help);
+        free(long_help);
     }
     run(RUN_READ, NULL, WORDS("--version"));
     ck_assert_int_eq(result.status, 0);
@@ -307,6 +318,17 @@ START_TEST(train_without_dot_says_so) {
 }
 END_TEST
 
+START_TEST(train_tells_of_saturation) {
+    scratch_make();
+    run(RUN_READ, NULL, WORDS("train", "--quick", "--lr", "1e9", "--out", scratch_path("run")));
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "the network is saturated"));
+    run(RUN_READ, NULL, WORDS("train", "--quick", "--out", scratch_path("run")));
+    ck_assert_ptr_null(strstr(result.out, "saturated"));
+    scratch_remove();
+}
+END_TEST
+
 START_TEST(options_change_the_weights) {
     static const char *const options[][2] = {
         {"--seed", "1"}, {"--seed", "2"}, {"--lr", "0.02"}, {"--batch", "64"}, {"--epochs", "1"}};
@@ -357,9 +379,18 @@ START_TEST(check_passes_every_op) {
     ck_assert_ptr_null(strstr(result.out, "FAIL"));
     for (int op = 0; op < CT_OP_COUNT; op++)
         ck_assert_ptr_nonnull(strstr(result.out, ct_op_name((enum ct_op)op)));
-    ck_assert_ptr_nonnull(strstr(result.out, "(network)"));
+    ck_assert_ptr_nonnull(strstr(result.out, "\nnetwork "));
+    ck_assert_ptr_eq(strstr(result.out, "op  "), result.out);
+    ck_assert_ptr_nonnull(strstr(last_line(result.out), " checked, 0 failed; worst "));
     run(RUN_READ, NULL, WORDS("check", "--op", "matmul"));
     ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(last_line(result.out), "1 checked, 0 failed; worst "));
+    ck_assert_ptr_nonnull(strstr(result.out, " (matmul)\n"));
+    char *by_option = strdup(result.out);
+    run(RUN_READ, NULL, WORDS("check", "matmul"));
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_str_eq(result.out, by_option);
+    free(by_option);
 }
 END_TEST
 
@@ -414,6 +445,7 @@ Suite *suite_cli(void) {
     tcase_add_test(work, help_teaches);
     tcase_add_test(work, train_writes_its_files);
     tcase_add_test(work, train_without_dot_says_so);
+    tcase_add_test(work, train_tells_of_saturation);
     tcase_add_test(work, options_change_the_weights);
     tcase_add_test(work, graph_writes_the_same_bytes);
     tcase_add_test(work, info_tells_what_runs);

@@ -1,10 +1,11 @@
 /* Values, gradients and Hessian-vector products against those that PyTorch 1.13.1 gave. The cases
-   lie outside the project (CT_CASES); without them the suite says so and skips. */
+   lie outside the project (CT_CASES); without them the suite says so once and skips. */
 #include <check.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "autodiff/ct_var_ops.h"
 #include "case_tools.h"
@@ -279,9 +280,7 @@ static void check_case(const json_t *one) {
 
 START_TEST(case_agrees) {
     const json_t *one = json_array_get(cases, (size_t)_i);
-    if (!one)
-        ct_test_skip("the golden cases are not here (CT_CASES)");
-    else if (is_known(op_of(one)))
+    if (is_known(op_of(one)))
         check_case(one);
 }
 END_TEST
@@ -327,9 +326,27 @@ static size_t report_cases(void) {
 }
 
 START_TEST(enough_cases_ran) {
-    if (json_array_size(cases))
-        ck_assert_uint_ge(report_cases(), FEWEST_CASES);
+    ck_assert_uint_ge(report_cases(), FEWEST_CASES);
     fflush(stdout);
+}
+END_TEST
+
+static bool is_here(const char *file) {
+    char name[PATH_MAX];
+    snprintf(name, sizeof name, "%s/golden/%s", golden_cases(), file);
+    return access(name, R_OK) == 0;
+}
+
+/* One line and one skip for all that is missing. */
+START_TEST(cases_are_here) {
+    char text[PATH_MAX + 64];
+    if (is_here("golden_ops.jsonl.gz") && is_here("special_points.json")) {
+        ck_assert_uint_gt(json_array_size(cases), 0);
+        return;
+    }
+    snprintf(text, sizeof text, "no cases in the folder %s; CT_CASES names another",
+             golden_cases());
+    ct_test_skip(text);
 }
 END_TEST
 
@@ -339,8 +356,10 @@ Suite *suite_golden(void) {
     suite_add_tcase(suite, tc);
     read_cases();
     int all = (int)json_array_size(cases);
-    tcase_add_loop_test(tc, case_agrees, 0, all ? all : 1);
-    tcase_add_test(tc, enough_cases_ran);
+    tcase_add_test(tc, cases_are_here);
+    tcase_add_loop_test(tc, case_agrees, 0, all);
+    if (all)
+        tcase_add_test(tc, enough_cases_ran);
     add_special_points(suite);
     return suite;
 }
