@@ -148,7 +148,9 @@ test-all: ## all tests, the slow ones too, then asan, then a clang build in buil
 	 else echo 'clang is not installed: its build was skipped'; fi
 
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	@CK_TIMEOUT_MULTIPLIER=8 UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) PRESET=asan test
+	@# A fork is dear there, so the two suites with the most memory run without.
+	@export CK_TIMEOUT_MULTIPLIER=8 UBSAN_OPTIONS=print_stacktrace=1; \
+	 $(MAKE) PRESET=asan SUITE='-vmath -kernels' test && CK_FORK=no $(MAKE) PRESET=asan SUITE='vmath kernels' test
 
 tsan: ## the tests under ThreadSanitizer
 	@CK_TIMEOUT_MULTIPLIER=20 $(MAKE) PRESET=tsan test
