@@ -34,7 +34,7 @@ typedef struct ct_var {
 /** A place on a tape to return to; its fields are the tape's business. */
 typedef struct ct_mark {
     const ct_tape *tape;
-    uint32_t nodes, generation, scope, scopes;
+    uint32_t nodes, generation, scope, scopes, scope_generation;
     size_t text, attrs;
 } ct_mark;
 
@@ -101,7 +101,8 @@ CT_API ct_status ct_tape_release(ct_tape *tape, size_t n, const ct_var *leaves);
  * @param cotangent  of y's shape, or ct_var_null() for ones
  * @param n, x       the variables to differentiate for: leaves or intermediates
  * @param dx         receives the gradients, variables that can be differentiated again. Where no
- *                   path leads from x[i] to y it is zeros by zero strides, never allocated.
+ *                   path leads from x[i] to y, or x[i] is a constant, it is zeros by zero
+ *                   strides, never allocated. Null variables on failure. May be x itself.
  * @return the tape's status; CT_ERULE names an op on the path that has no derivative rule.
  * Cost: a small multiple of the forward pass; no recursion. Contributions are added in tape order.
  */

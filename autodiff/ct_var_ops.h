@@ -83,6 +83,8 @@ CT_API ct_var ct_var_acos(ct_var x);
 CT_API ct_var ct_var_atan(ct_var x);
 /** the angle of the point (z, x), in radians, as C's atan2; no derivative exists at the origin. */
 CT_API ct_var ct_var_atan2(ct_var x, ct_var z);
+/** the length of the vector (x, z), without overflow; the derivatives at the origin are 0. */
+CT_API ct_var ct_var_hypot(ct_var x, ct_var z);
 /** the hyperbolic sine. */
 CT_API ct_var ct_var_sinh(ct_var x);
 /** the hyperbolic cosine. */

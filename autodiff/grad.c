@@ -39,8 +39,8 @@ static bool prepare(ct_tape *tape, size_t nodes) {
 static size_t mark_wanted(ct_tape *tape, size_t nodes, size_t n, const ct_var *x) {
     size_t first = nodes;
     for (size_t i = 0; i < n; i++) {
-        if (x[i].index >= nodes)
-            continue;
+        if (x[i].index >= nodes || tape->nodes[x[i].index].kind == CT__NODE_CONSTANT)
+            continue; /* nothing flows to a constant: its gradient is zeros */
         tape->wanted[x[i].index] = 1;
         if (x[i].index < first)
             first = x[i].index;
@@ -192,28 +192,32 @@ static bool append_gradient(ct_var y, ct_var cotangent, size_t n, const ct_var *
     return tape->status == CT_OK;
 }
 
-ct_status ct_grad(ct_var y, ct_var cotangent, size_t n, const ct_var *x, ct_var *dx) {
-    ct_tape *tape = y.tape;
-    if (!tape || (n > 0 && (!x || !dx)))
-        return ct__fail_null_operand("ct_grad");
-    for (size_t i = 0; i < n; i++)
-        dx[i] = (ct_var){tape, CT__NO_NODE, 0};
-    if (!check_operand(y, y, "y") || !ct__may_record(tape))
-        return tape->status;
+static bool check_call(ct_var y, ct_var cotangent, size_t n, const ct_var *x) {
+    if (!ct__may_record(y.tape) || !check_operand(y, y, "y"))
+        return false;
     if (!ct_var_is_null(cotangent) && !check_cotangent(y, cotangent))
-        return tape->status;
+        return false;
     for (size_t i = 0; i < n; i++)
         if (!check_operand(y, x[i], "a variable to differentiate for"))
-            return tape->status;
-    uint32_t scope = tape->scope;
-    tape->scope = CT__NO_NODE; /* the backward pass is drawn as one */
-    tape->recording_backward = true;
-    bool done = append_gradient(y, cotangent, n, x, dx);
-    tape->recording_backward = false;
-    tape->primal = CT__NO_NODE;
-    tape->scope = scope;
-    if (!done)
-        for (size_t i = 0; i < n; i++)
-            dx[i] = (ct_var){tape, CT__NO_NODE, 0};
-    return tape->status;
+            return false;
+    return true;
+}
+
+ct_status ct_grad(ct_var y, ct_var cotangent, size_t n, const ct_var *x, ct_var *dx) {
+    ct_tape *tape = y.tape;
+    bool given = tape && (n == 0 || (x && dx));
+    if (given && check_call(y, cotangent, n, x)) {
+        uint32_t scope = tape->scope;
+        tape->scope = CT__NO_NODE; /* the backward pass is drawn as one */
+        tape->recording_backward = true;
+        bool done = append_gradient(y, cotangent, n, x, dx);
+        tape->recording_backward = false;
+        tape->primal = CT__NO_NODE;
+        tape->scope = scope;
+        if (done)
+            return CT_OK;
+    }
+    for (size_t i = 0; dx && i < n; i++)
+        dx[i] = (ct_var){tape, CT__NO_NODE, 0};
+    return given ? tape->status : ct__fail_null_operand("ct_grad");
 }

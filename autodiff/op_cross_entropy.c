@@ -6,15 +6,16 @@
 
 #include <string.h>
 
-/* logsumexp(row) - row[label] for each row. */
+/* -log_softmax(row)[label] for each row, by a difference from 0, so that a certain row has +0. */
 static ct_tensor *row_losses(const ct_tensor *logits, const ct_tensor *labels) {
-    ct_tensor *label_logits = ct_pick(logits, labels);
-    ct_tensor *lse = label_logits ? ct_logsumexp(logits, -1, false) : NULL;
-    ct_tensor *losses = NULL;
-    if (lse)
-        losses = ct_apply(CT_OP_sub, 2, (const ct_tensor *[]){lse, label_logits});
-    ct_free(label_logits);
-    ct_free(lse);
+    ct_tensor *log_p = ct_log_softmax(logits, -1);
+    ct_tensor *chosen = log_p ? ct_pick(log_p, labels) : NULL;
+    ct_tensor *zero = chosen ? ct_from_double(ct_dtype(logits), 0) : NULL, *losses = NULL;
+    if (zero)
+        losses = ct_apply(CT_OP_sub, 2, (const ct_tensor *[]){zero, chosen});
+    ct_free(zero);
+    ct_free(log_p);
+    ct_free(chosen);
     return losses;
 }
 

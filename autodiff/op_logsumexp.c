@@ -6,14 +6,13 @@ static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) 
     return ct_logsumexp(in[0], (int)attr->shape[0], attr->keepdims);
 }
 
-/* G softmax(X), written as exp(X - Y): 1 where the item is all of Y (also at +infinity, where the
-   difference is no number), 0 in a row that is all -infinity. */
+/* G softmax(X), and 0 in a row that is all -infinity. Not exp(X - Y): Y is rounded, and for large X
+   the weights would not sum to 1. */
 static ct_var pull(const struct ct__pull *P, int argument) {
     (void)argument;
     const ct_tensor *x = ct__value_of(P->x[0]);
     ct_var y = ct__keep_axes(P->y, x, P->attr), g = ct__keep_axes(P->g, x, P->attr);
-    ct_var one = K(1), zero = K(0), ratio = EXP(SUB(P->x[0], y));
-    ct_var weight = WHERE(EQUAL(P->x[0], y), one, ratio);
+    ct_var weight = ct_var_softmax(P->x[0], (int)P->attr->shape[0]), zero = K(0);
     return SMUL(g, WHERE(EQUAL(y, K(-INFINITY)), zero, weight));
 }
 
@@ -36,7 +35,7 @@ const struct ct__op_record ct__op_logsumexp = {
     .inputs = 1,
     .run = run,
     .pull = pull,
-    .pull_text = {"SMUL(G, EXP(SUB(X, Y)))"},
+    .pull_text = {"SMUL(G, SOFTMAX(X))"},
     .samples = samples,
     .sample_count = sizeof samples / sizeof *samples,
     .errors = errors,

@@ -4,10 +4,11 @@
 
 /* attr: axis, start, step and count, start within the axis and the axis counted from the front. */
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
-    int64_t stop = attr->start + attr->count * attr->step;
     if (attr->count == 0)
         return ct_slice(in[0], attr->axis, 0, 0, 1);
-    return ct_slice(in[0], attr->axis, attr->start, stop < 0 ? CT_END : stop, attr->step);
+    int64_t last = attr->start + (attr->count - 1) * attr->step;
+    int64_t stop = attr->step > 0 ? last + 1 : last > 0 ? last - 1 : CT_END;
+    return ct_slice(in[0], attr->axis, attr->start, stop, attr->step);
 }
 
 static ct_var pull(const struct ct__pull *p, int argument) {

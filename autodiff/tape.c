@@ -6,9 +6,17 @@
 #include "tensor/fail.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* One count for all tapes of the process, so that a variable of a freed tape does not fit another one
+   at the same address. */
+static uint32_t next_generation(void) {
+    static _Atomic uint32_t count;
+    return atomic_fetch_add_explicit(&count, 1, memory_order_relaxed) + 1;
+}
 
 ct_tape *ct_tape_new(void) {
     ct_tape *tape = ct__alloc_zero(sizeof *tape);
@@ -16,6 +24,7 @@ ct_tape *ct_tape_new(void) {
         return ct__fail_null(CT_ENOMEM, "ct_tape_new", "out of memory for a tape");
     tape->scope = CT__NO_NODE;
     tape->primal = CT__NO_NODE;
+    tape->generation = next_generation();
     return tape;
 }
 
@@ -284,7 +293,7 @@ void ct_scope_begin(ct_tape *tape, const char *name) {
         ct__fail_null_operand("ct_scope_begin");
     if (!tape || tape->status != CT_OK)
         return;
-    struct ct__scope scope = {0, tape->scope};
+    struct ct__scope scope = {tape->generation, 0, tape->scope};
     void *items = tape->scopes;
     if (!reserve(&items, sizeof scope, tape->scope_length, &tape->scope_capacity, 1)) {
         ct__tape_fail(tape, CT_ENOMEM, "out of memory for a scope");
@@ -346,6 +355,8 @@ ct_mark ct_tape_mark(const ct_tape *tape) {
                      .nodes = length,
                      .generation = length ? tape->nodes[length - 1].generation : 0,
                      .scope = tape->scope,
+                     .scope_generation =
+                         tape->scope_length ? tape->scopes[tape->scope_length - 1].generation : 0,
                      .scopes = (uint32_t)tape->scope_length,
                      .text = tape->text_length,
                      .attrs = tape->attr_length};
@@ -363,10 +374,15 @@ static void drop_late_names(ct_tape *tape) {
 ct_status ct_tape_rewind(ct_tape *tape, ct_mark mark) {
     if (!tape)
         return ct__fail_null_operand("ct_tape_rewind");
+    if (!mark.tape)
+        mark.scope = CT__NO_NODE; /* all zeros: the start */
     if (mark.tape && mark.tape != tape)
         return ct__fail(CT_EINVAL, "ct_tape_rewind", "the mark belongs to another tape");
-    bool gone = mark.nodes > tape->length ||
-                (mark.nodes > 0 && tape->nodes[mark.nodes - 1].generation != mark.generation);
+    bool gone =
+        mark.nodes > tape->length || mark.scopes > tape->scope_length ||
+        mark.text > tape->text_length || mark.attrs > tape->attr_length ||
+        (mark.nodes > 0 && tape->nodes[mark.nodes - 1].generation != mark.generation) ||
+        (mark.scopes > 0 && tape->scopes[mark.scopes - 1].generation != mark.scope_generation);
     if (gone)
         return ct__fail(CT_ESTALE, "ct_tape_rewind",
                         "the mark at node %u is stale: the tape was rewound to before it",
@@ -377,7 +393,7 @@ ct_status ct_tape_rewind(ct_tape *tape, ct_mark mark) {
     tape->text_length = mark.text;
     tape->attr_length = mark.attrs;
     drop_late_names(tape);
-    tape->generation++;
+    tape->generation = next_generation();
     tape->status = CT_OK;
     tape->message[0] = '\0';
     return CT_OK;

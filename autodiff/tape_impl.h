@@ -37,6 +37,7 @@ struct ct__node {
 };
 
 struct ct__scope {
+    uint32_t generation;
     uint32_t name;   /* offset into text */
     uint32_t parent; /* or CT__NO_NODE */
 };

@@ -50,10 +50,12 @@ static ct_status check_tensors(const char *who, size_t n, const struct ct_named_
     return CT_OK;
 }
 
-/// All NaNs count as one value.
-static void unify_nans(const ct_scalar *scalar, char *bytes, size_t count) {
+/// All NaNs count as one value, and all true bytes.
+static void unify(const ct_scalar *scalar, char *bytes, size_t count) {
     static const uint32_t nan32 = 0x7fc00000;
     static const uint64_t nan64 = 0x7ff8000000000000;
+    for (size_t i = 0; scalar == CT_BOOL && i < count; i++)
+        bytes[i] = bytes[i] != 0;
     if (scalar != CT_F32 && scalar != CT_F64)
         return;
     for (char *item = bytes, *end = bytes + count; item < end; item += scalar->size) {
@@ -84,7 +86,7 @@ static ct_status put_items(const ct_tensor *tensor, struct ct_sha256 *digest,
         char chunk[CHUNK_BYTES];
         size_t bytes = left < sizeof chunk ? left : sizeof chunk;
         memcpy(chunk, from, bytes);
-        unify_nans(ct_dtype(dense), chunk, bytes);
+        unify(ct_dtype(dense), chunk, bytes);
         ct_sha256_update(digest, chunk, bytes);
         if (file)
             status = ct__atomic_write(file, chunk, bytes);

@@ -85,6 +85,8 @@ CT_API ct_tensor *ct_acos(const ct_tensor *x);
 CT_API ct_tensor *ct_atan(const ct_tensor *x);
 /** the angle of the point (z, x), in radians, as C's atan2; no derivative exists at the origin. */
 CT_API ct_tensor *ct_atan2(const ct_tensor *x, const ct_tensor *z);
+/** the length of the vector (x, z), without overflow; the derivatives at the origin are 0. */
+CT_API ct_tensor *ct_hypot(const ct_tensor *x, const ct_tensor *z);
 /** the hyperbolic sine. */
 CT_API ct_tensor *ct_sinh(const ct_tensor *x);
 /** the hyperbolic cosine. */

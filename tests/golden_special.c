@@ -209,7 +209,7 @@ static const struct difference {
     {"mean empty", PART_ALL, {0}, "the mean of nothing is an error"},
     {"logsumexp all -inf", PART_GRADIENT_0, {0, 0}, "gradient 0 where all are -infinity"},
     {"logsumexp +inf", PART_GRADIENT_0, {1, 0}, "the limit"},
-    {"logsumexp two +inf", PART_GRADIENT_0, {1, 1}, "each of them is all of the result"},
+    {"logsumexp two +inf", PART_GRADIENT_0, {0.5, 0.5}, "they share it, as in a softmax"},
     {"softmax +inf", PART_VALUE, {1, 0}, "the limit"},
     {"softmax +inf", PART_GRADIENT_0, {0, 0}, "the limit"},
     {"log_softmax all -inf", PART_GRADIENT_0, {0, 0}, "gradient 0 where all are -infinity"},

@@ -136,8 +136,8 @@ int main(int argc, char **argv) {
     }
     setenv("CK_DEFAULT_TIMEOUT", "60", 0);
     setenv("CK_EXCLUDE_TAGS", "slow", 0);
-    struct counts *total = mmap(NULL, sizeof *total, PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct counts *total =
+        mmap(NULL, sizeof *total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (total == MAP_FAILED) {
         perror("ct-tests: setting up");
         return 2;

@@ -113,6 +113,91 @@ START_TEST(wrong_cotangents_and_types_are_errors) {
 }
 END_TEST
 
+START_TEST(failures_leave_null_variables) {
+    ct_var x = leaf(T1(1, 2, 3)), dx = x;
+    ck_assert_int_eq(ct_grad(ct_var_null(), ct_var_null(), 1, &x, &dx), CT_EINVAL);
+    ck_assert(ct_var_is_null(dx));
+    ct_mark mark = ct_tape_mark(tape);
+    ct_tensor *w = T1(1, 2, 3);
+    ct_var p = ct_leaf(tape, w, "w"), view = ct_var_reshape(p, 2, (int64_t[]){3, 1});
+    ck_assert_int_eq(ct_tape_release(tape, 1, &p), CT_OK);
+    ck_assert_int_eq(ct_grad(p, ct_var_null(), 1, &p, &dx), CT_ESTALE);
+    ck_assert_int_eq(ct_grad(view, ct_var_null(), 1, &view, &dx), CT_ESTALE);
+    ck_assert(ct_var_is_null(dx));
+    ct_tape_rewind(tape, mark);
+    ct_free(w);
+    ct_error_clear();
+}
+END_TEST
+
+START_TEST(results_may_replace_the_variables) {
+    ct_var x = leaf(T1(1, 2, 3)), v[] = {x, x};
+    ck_assert_int_eq(ct_grad(ct_var_square(x), ct_var_null(), 2, v, v), CT_OK);
+    EXPECT("dx", value(v[0]), 0, 2, 4, 6);
+    EXPECT("dx again", value(v[1]), 0, 2, 4, 6);
+}
+END_TEST
+
+START_TEST(nothing_flows_to_constants) {
+    ct_var x = leaf(T1(1, 2, 3)), c = constant(2), many = ct_constant(tape, ct_value(x), NULL);
+    const ct_var in[] = {x, c, many};
+    ct_var dx[3], scaled = ct_var_mul(x, c);
+    ck_assert_int_eq(ct_grad(ct_var_mul(scaled, many), ct_var_null(), 3, in, dx), CT_OK);
+    EXPECT("dx", value(dx[0]), 0, 2, 4, 6);
+    EXPECT("dc", value(dx[1]), 0, 0);
+    EXPECT("dmany", value(dx[2]), 0, 0, 0, 0);
+}
+END_TEST
+
+START_TEST(logsumexp_weights_sum_to_one_far_out) {
+    static const double far[] = {1e3, 1e12, 1e15, 1e16, 1e300, -1e300};
+    for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+        ct_var x = leaf(T1(far[i], far[i])), y = ct_var_logsumexp(x, 0, false);
+        EXPECT("f64", value(grad(y, x)), 0, .5, .5);
+    }
+    ct_var x = leaf(T1(INF, INF, 0)), y = ct_var_logsumexp(x, 0, false);
+    EXPECT("infinities", value(grad(y, x)), 0, .5, .5, 0);
+    ct_tensor *wide = ct_full(CT_F32, 1, (int64_t[]){2}, 2e7);
+    ct_var z = leaf(wide);
+    EXPECT("f32", ct_astype(ct_value(grad(ct_var_logsumexp(z, 0, false), z)), CT_F64), 0, .5, .5);
+}
+END_TEST
+
+START_TEST(cross_entropy_is_the_limit_at_infinity) {
+    ct_tensor *labels = ct_zeros(CT_I64, 1, (int64_t[]){1});
+    ct_var x = leaf(T2(1, 3, INF, 0, 0)), t = ct_constant(tape, labels, NULL);
+    ct_var y = ct_var_cross_entropy(x, t, CT_REDUCE_MEAN);
+    EXPECT("value", value(y), 0, 0);
+    EXPECT("gradient", value(grad(y, x)), 0, 0, 0, 0);
+    ct_free(labels);
+}
+END_TEST
+
+START_TEST(angles_of_far_and_near_points) {
+    static const double sizes[] = {1e200, 1e-200, 1};
+    for (int i = 0; i < 3; i++) {
+        ct_var x = leaf(T0(sizes[i])), z = leaf(T0(sizes[i])), dx[2];
+        const ct_var in[] = {x, z};
+        ck_assert_int_eq(ct_grad(ct_var_atan2(x, z), ct_var_null(), 2, in, dx), CT_OK);
+        EXPECT("sizes times d/dx", ct_mul(ct_value(dx[0]), ct_value(x)), 1e-15, .5);
+        EXPECT("sizes times d/dz", ct_mul(ct_value(dx[1]), ct_value(z)), 1e-15, -.5);
+        EXPECT("d hypot", value(grad(ct_var_hypot(x, z), x)), 1e-15, 0.70710678118654752);
+    }
+    ct_var o = leaf(T0(0));
+    EXPECT("d hypot at the origin", value(grad(ct_var_hypot(o, o), o)), 0, 0);
+}
+END_TEST
+
+START_TEST(steps_beyond_an_axis) {
+    ct_tensor *t = ct_zeros(CT_F64, 2, (int64_t[]){0, INT64_MAX / 16});
+    ct_var x = leaf(t), y = ct_var_slice(x, 1, 1, CT_END, INT64_MAX / 32 + 1);
+    ck_assert_int_eq(ct_extent(ct_value(y), 1), 2);
+    ct_var line = leaf(T1(1, 2, 3));
+    EXPECT("one", value(ct_var_slice(line, 0, 1, CT_END, INT64_MAX)), 0, 2);
+    EXPECT("down", value(ct_var_slice(line, 0, 2, CT_END, -2)), 0, 3, 1);
+}
+END_TEST
+
 START_TEST(orders_one_to_four) {
     /* d^n/dx^n x^5 at 2 = 5!/(5-n)! 2^(5-n) */
     static const double expected[] = {80, 160, 240, 240};
@@ -301,6 +386,13 @@ Suite *suite_grad(void) {
     tcase_add_test(tc, intermediates_can_be_differentiated_for);
     tcase_add_test(tc, a_cotangent_weighs_the_outputs);
     tcase_add_test(tc, wrong_cotangents_and_types_are_errors);
+    tcase_add_test(tc, failures_leave_null_variables);
+    tcase_add_test(tc, results_may_replace_the_variables);
+    tcase_add_test(tc, nothing_flows_to_constants);
+    tcase_add_test(tc, logsumexp_weights_sum_to_one_far_out);
+    tcase_add_test(tc, cross_entropy_is_the_limit_at_infinity);
+    tcase_add_test(tc, angles_of_far_and_near_points);
+    tcase_add_test(tc, steps_beyond_an_axis);
     tcase_add_test(tc, orders_one_to_four);
     tcase_add_test(tc, shapes_of_gradients_are_those_of_operands);
     tcase_add_loop_test(tc, transposes_of_linear_ops, 0, CT_OP_COUNT);

@@ -94,6 +94,37 @@ START_TEST(a_mark_that_was_rewound_past_is_stale) {
 }
 END_TEST
 
+START_TEST(what_a_freed_tape_left_behind_is_stale) {
+    ct_tape *first = ct_tape_new();
+    ct_scope_begin(first, "a");
+    ct_tensor *one = T0(1);
+    ct_var old = ct_leaf(first, one, NULL);
+    ct_mark mark = ct_tape_mark(first);
+    ct_tape_free(first);
+    ct_tape *second = ct_tape_new(); /* at the same address, as a rule */
+    ct_leaf(second, one, NULL);
+    if (second == first) {
+        ck_assert_ptr_null(ct_value(old));
+        ck_assert_int_eq(ct_tape_rewind(second, mark), CT_ESTALE);
+    }
+    ct_tape_free(second);
+    ct_free(one);
+    ct_error_clear();
+}
+END_TEST
+
+START_TEST(a_mark_in_a_scope_that_is_gone_is_stale) {
+    ct_mark start = ct_tape_mark(tape);
+    ct_scope_begin(tape, "inner");
+    ct_mark inside = ct_tape_mark(tape);
+    ck_assert_int_eq(ct_tape_rewind(tape, start), CT_OK);
+    ck_assert_int_eq(ct_tape_rewind(tape, inside), CT_ESTALE);
+    ct_scope_begin(tape, "other");
+    ck_assert_int_eq(ct_tape_rewind(tape, inside), CT_ESTALE);
+    ct_error_clear();
+}
+END_TEST
+
 START_TEST(a_mark_of_another_tape_is_refused) {
     ct_tape *other = ct_tape_new();
     ck_assert_int_eq(ct_tape_rewind(tape, ct_tape_mark(other)), CT_EINVAL);
@@ -385,6 +416,8 @@ Suite *suite_tape(void) {
     tcase_add_test(tc, variables_from_before_a_rewind_are_stale);
     tcase_add_test(tc, a_mark_that_was_rewound_past_is_stale);
     tcase_add_test(tc, a_mark_of_another_tape_is_refused);
+    tcase_add_test(tc, what_a_freed_tape_left_behind_is_stale);
+    tcase_add_test(tc, a_mark_in_a_scope_that_is_gone_is_stale);
     tcase_add_test(tc, an_unknown_reduction_is_an_error);
     tcase_add_test(tc, null_and_foreign_operands);
     tcase_add_test(tc, a_null_value_keeps_its_reason);
