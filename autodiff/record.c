@@ -101,6 +101,16 @@ static bool values_of(ct_tape *tape, int n, const ct_var *in, const ct_tensor *v
     return true;
 }
 
+/* Runs an op on operands that have been checked, and appends it. */
+static ct_var run_op(ct_tape *tape, enum ct_op op, int n, const ct_var *in,
+                     const ct_tensor *const values[], const struct ct__attr *attr) {
+    const struct ct__op_record *record = ct__op_record(op);
+    ct_tensor *value = record ? record->run(values, attr) : ct_apply(op, n, values);
+    if (!value)
+        return ct__fail_op(tape, op, n, values);
+    return ct__append_op(tape, op, n, in, value, attr);
+}
+
 ct_var ct__record(enum ct_op op, int n, const ct_var *in, const struct ct__attr *attr) {
     const ct_tensor *values[CT__MAX_INPUTS];
     ct_tape *tape = tape_of(n, in);
@@ -108,11 +118,7 @@ ct_var ct__record(enum ct_op op, int n, const ct_var *in, const struct ct__attr 
         return ct_var_null();
     if (!values_of(tape, n, in, values))
         return (ct_var){tape, CT__NO_NODE, 0};
-    const struct ct__op_record *record = ct__op_record(op);
-    ct_tensor *value = record ? record->run(values, attr) : ct_apply(op, n, values);
-    if (!value)
-        return ct__fail_op(tape, op, n, values);
-    return ct__append_op(tape, op, n, in, value, attr);
+    return run_op(tape, op, n, in, values, attr);
 }
 
 /* A rank-0 constant rides along by a zero stride: nothing flows back to it. */
@@ -141,8 +147,12 @@ ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in) {
     for (int i = 0; i < n; i++) {
         bool fits = rank < 0 || has_shape(values[i], rank, shape) || rides_along(in[i]);
         operands[i] = fits ? in[i] : ct_var_broadcast_to(in[i], rank, shape);
+        if (!fits)
+            values[i] = ct__operand(operands[i]);
+        if (!values[i])
+            return (ct_var){tape, CT__NO_NODE, 0};
     }
-    return ct__record(op, n, operands, NULL);
+    return run_op(tape, op, n, operands, values, NULL);
 }
 
 bool ct__shape_attr(ct_var x, int rank, const int64_t *shape, struct ct__attr *attr) {
