@@ -124,7 +124,7 @@ static const struct ct__node *find(ct_var v, const char **fault) {
 static const char of_no_tape[] = "the variable is null: it belongs to no tape";
 
 const struct ct__node *ct__node(ct_var v) {
-    const char *fault;
+    const char *fault = NULL;
     if (!v.tape) {
         ct__fail(CT_EINVAL, "ct_tape", "%s", of_no_tape);
         return NULL;
@@ -322,7 +322,7 @@ void ct_scope_end(ct_tape *tape) {
 /* --- looking --- */
 
 const ct_tensor *ct_value(ct_var v) {
-    const char *fault;
+    const char *fault = NULL;
     if (!v.tape)
         return ct__fail_null(CT_EINVAL, "ct_value", "%s", of_no_tape);
     const struct ct__node *node = find(v, &fault);
