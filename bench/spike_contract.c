@@ -23,7 +23,7 @@
 
 enum { TYPES = 2, ISAS = 3, ROUNDS = 15 };
 
-typedef void fold_fn(const ct_scalar *self, const struct ct_fold_job *job);
+typedef ct_fold_fn fold_fn;
 typedef ct_status matmul_fn(const ct_scalar *self, const struct ct_matmul_job *job);
 
 static const char *const type_name[TYPES] = {"f32", "f64"};

@@ -8,20 +8,20 @@
 
 enum { BLOCK = 128, ITEM_BYTES = 64 /* of any base type */ };
 
-void ct__dual_sum(const ct_scalar *self, const struct ct_fold_job *job) {
+size_t ct__dual_sum(const ct_scalar *self, const struct ct_fold_job *job) {
     const ct_scalar *base = self->base;
     struct ct_fold_job tangent = *job;
     tangent.x += base->size;
     tangent.y += base->size;
-    base->fold[CT_FOLD_SUM](base, job);
-    base->fold[CT_FOLD_SUM](base, &tangent);
+    ct_scalar_fold(base, CT_FOLD_SUM)(base, job);
+    return ct_scalar_fold(base, CT_FOLD_SUM)(base, &tangent);
 }
 
 /* y = op(a, b) on one item each. */
 static void one(const ct_scalar *base, enum ct_op op, const void *a, const void *b, void *y) {
     char *ptr[] = {(char *)(uintptr_t)a, (char *)(uintptr_t)b, y};
     ptrdiff_t step[] = {0, 0, (ptrdiff_t)base->size};
-    base->loop(base, op)(base, 1, ptr, step);
+    ct_scalar_loop(base, op)(base, op, 1, ptr, step);
 }
 
 /* One row of an extreme: which items are at the extreme (a NaN one: the NaNs). */
@@ -38,7 +38,7 @@ static void mark_ties(const struct ties *ties, size_t at, size_t n, unsigned cha
     char *ptr[] = {x, y, (char *)mask};
     ptrdiff_t step[] = {ties->x_step, ties->nan ? ties->x_step : 0, 1};
     enum ct_op op = ties->nan ? CT_OP_not_equal : CT_OP_equal;
-    ties->base->loop(ties->base, op)(ties->base, n, ptr, step);
+    ct_scalar_loop(ties->base, op)(ties->base, op, n, ptr, step);
 }
 
 /* The tangent of an extreme: the mean of the tangents of the items that are tied at it. */
@@ -58,36 +58,37 @@ static void tie_tangent(const struct ties *ties, size_t n, char *result) {
         char *tangent = (char *)(uintptr_t)ties->x + (ptrdiff_t)at * ties->x_step + base->size;
         char *ptr[] = {(char *)mask, tangent, zero, chosen};
         ptrdiff_t step[] = {1, ties->x_step, 0, (ptrdiff_t)base->size};
-        base->loop(base, CT_OP_where)(base, items, ptr, step);
+        ct_scalar_loop(base, CT_OP_where)(base, CT_OP_where, items, ptr, step);
         struct ct_fold_job job = {
             items, 1, chosen, (ptrdiff_t)base->size, 0, part, (ptrdiff_t)base->size};
-        base->fold[CT_FOLD_SUM](base, &job);
+        ct_scalar_fold(base, CT_FOLD_SUM)(base, &job);
         one(base, CT_OP_add, sum, part, sum);
     }
     base->from_double(base, count_item, count);
     one(base, CT_OP_div, sum, count_item, result);
 }
 
-static void extreme(const ct_scalar *self, const struct ct_fold_job *job, enum ct_fold fold) {
+static size_t extreme(const ct_scalar *self, const struct ct_fold_job *job, enum ct_fold fold) {
     const ct_scalar *base = self->base;
-    base->fold[fold](base, job);
+    ct_scalar_fold(base, fold)(base, job);
     for (size_t j = 0; j < job->count; j++) {
         char *y = job->y + (ptrdiff_t)j * job->y_next;
         unsigned char equal;
         char *ptr[] = {y, y, (char *)&equal};
         ptrdiff_t step[] = {0, 0, 1};
-        base->loop(base, CT_OP_equal)(base, 1, ptr, step);
+        ct_scalar_loop(base, CT_OP_equal)(base, CT_OP_equal, 1, ptr, step);
         struct ties ties = {base, job->x + (ptrdiff_t)j * job->x_next, y, job->x_step, !equal};
         tie_tangent(&ties, job->n, y + base->size);
     }
+    return job->count;
 }
 
-void ct__dual_max(const ct_scalar *self, const struct ct_fold_job *job) {
-    extreme(self, job, CT_FOLD_MAX);
+size_t ct__dual_max(const ct_scalar *self, const struct ct_fold_job *job) {
+    return extreme(self, job, CT_FOLD_MAX);
 }
 
-void ct__dual_min(const ct_scalar *self, const struct ct_fold_job *job) {
-    extreme(self, job, CT_FOLD_MIN);
+size_t ct__dual_min(const ct_scalar *self, const struct ct_fold_job *job) {
+    return extreme(self, job, CT_FOLD_MIN);
 }
 
 /* (A + A' e)(B + B' e) = A B + (A' B + A B') e: three products of the base type on strided views. */
@@ -116,7 +117,7 @@ ct_status ct__dual_matmul(const ct_scalar *self, const struct ct_matmul_job *job
             char *ptr[] = {left.c + (ptrdiff_t)i * left.c_row, right.c + (ptrdiff_t)i * right.c_row,
                            job->c + (ptrdiff_t)i * job->c_row + base->size};
             ptrdiff_t step[] = {left.c_col, right.c_col, job->c_col};
-            base->loop(base, CT_OP_add)(base, job->n, ptr, step);
+            ct_scalar_loop(base, CT_OP_add)(base, CT_OP_add, job->n, ptr, step);
         }
     ct__free(scratch);
     return status;

@@ -11,9 +11,9 @@ enum { CT__DUAL_SLOTS = 64 };
 /* Elementwise: made from the table's pulls (dual_loops.c). */
 ct_loop_fn *ct__dual_loop(const ct_scalar *self, enum ct_op op);
 /* Reductions and products (dual_fold.c). */
-void ct__dual_sum(const ct_scalar *self, const struct ct_fold_job *job);
-void ct__dual_max(const ct_scalar *self, const struct ct_fold_job *job);
-void ct__dual_min(const ct_scalar *self, const struct ct_fold_job *job);
+ct_fold_fn ct__dual_sum;
+ct_fold_fn ct__dual_max;
+ct_fold_fn ct__dual_min;
 ct_status ct__dual_matmul(const ct_scalar *self, const struct ct_matmul_job *job);
 
 #endif

@@ -56,7 +56,7 @@ static void run_base(enum ct_op op, const ct_scalar *base, size_t n, int arity, 
     }
     ptr[arity] = out.p;
     step[arity] = out.step;
-    base->loop(base, op)(base, n, ptr, step);
+    ct_scalar_loop(base, op)(base, op, n, ptr, step);
 }
 
 static block word(enum ct_op op, int arity, const block *in) {
@@ -151,8 +151,8 @@ static void map_block(struct blocks *P, enum ct_op op, int arity, char *const pt
     copy_out(base, P->n, sum, ptr[arity] + base->size, step[arity]);
 }
 
-static void run_map(const ct_scalar *self, enum ct_op op, size_t n, char *const ptr[],
-                    const ptrdiff_t step[]) {
+static size_t run_map(const ct_scalar *self, enum ct_op op, size_t n, char *const ptr[],
+                      const ptrdiff_t step[]) {
     int arity = ct_op_arity(op);
     struct blocks P;
     size_t block_items = SLOT_BYTES / self->base->size;
@@ -165,44 +165,29 @@ static void run_map(const ct_scalar *self, enum ct_op op, size_t n, char *const 
         P.used = 0;
         map_block(&P, op, arity, here, step);
     }
+    return n;
 }
 
 /* Comparisons look at the values alone; the choice chooses both components. */
-static void run_compare(const ct_scalar *self, enum ct_op op, size_t n, char *const ptr[],
-                        const ptrdiff_t step[]) {
-    self->base->loop(self->base, op)(self->base, n, ptr, step);
+static size_t run_compare(const ct_scalar *self, enum ct_op op, size_t n, char *const ptr[],
+                          const ptrdiff_t step[]) {
+    return ct_scalar_loop(self->base, op)(self->base, op, n, ptr, step);
 }
 
-static void run_select(const ct_scalar *self, enum ct_op op, size_t n, char *const ptr[],
-                       const ptrdiff_t step[]) {
+static size_t run_select(const ct_scalar *self, enum ct_op op, size_t n, char *const ptr[],
+                         const ptrdiff_t step[]) {
     const ct_scalar *base = self->base;
     char *tangents[] = {ptr[0], ptr[1] + base->size, ptr[2] + base->size, ptr[3] + base->size};
-    base->loop(base, op)(base, n, ptr, step);
-    base->loop(base, op)(base, n, tangents, step);
+    ct_scalar_loop(base, op)(base, op, n, ptr, step);
+    return ct_scalar_loop(base, op)(base, op, n, tangents, step);
 }
 
-#define LOOP(id, run)                                                                              \
-    static void dual_##id(const ct_scalar *self, size_t n, char *const ptr[],                      \
-                          const ptrdiff_t step[]) {                                                \
-        run(self, CT_OP_##id, n, ptr, step);                                                       \
-    }
-#define EW1(id, WORD, d0, value, p0, oracle, doc)                 LOOP(id, run_map)
-#define EW2(id, WORD, d0, d1, value, p0, p1, oracle, doc)         LOOP(id, run_map)
-#define EW3(id, WORD, d0, d1, d2, value, p0, p1, p2, oracle, doc) LOOP(id, run_map)
-#define CMP(id, WORD, value, oracle, doc)                         LOOP(id, run_compare)
-#define SEL(id, WORD, value, p1, p2, oracle, doc)                 LOOP(id, run_select)
-#include "tensor/ops.def"
-
-static ct_loop_fn *const loops[CT_OP_COUNT] = {
-#define EW1(id, WORD, d0, value, p0, oracle, doc)                 [CT_OP_##id] = dual_##id,
-#define EW2(id, WORD, d0, d1, value, p0, p1, oracle, doc)         [CT_OP_##id] = dual_##id,
-#define EW3(id, WORD, d0, d1, d2, value, p0, p1, p2, oracle, doc) [CT_OP_##id] = dual_##id,
-#define CMP(id, WORD, value, oracle, doc)                         [CT_OP_##id] = dual_##id,
-#define SEL(id, WORD, value, p1, p2, oracle, doc)                 [CT_OP_##id] = dual_##id,
-#include "tensor/ops.def"
-};
-
 ct_loop_fn *ct__dual_loop(const ct_scalar *self, enum ct_op op) {
-    const ct_scalar *base = self->base;
-    return base->loop && base->loop(base, op) ? loops[op] : NULL;
+    if (!ct_scalar_loop(self->base, op))
+        return NULL;
+    enum ct_op_kind kind = ct_op_kind_of(op);
+    return kind == CT_KIND_MAP       ? run_map
+           : kind == CT_KIND_COMPARE ? run_compare
+           : kind == CT_KIND_SELECT  ? run_select
+                                     : NULL;
 }

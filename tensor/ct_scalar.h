@@ -28,17 +28,25 @@ enum ct_trait {
     CT_DIFFERENTIABLE = 8, /**< gradients of it make sense */
     CT_PLAIN = 16,         /**< its bytes may be written to files and compared */
     CT_BOOLEAN = 32,       /**< a truth value in one byte, 0 or 1 */
-    CT_INTEGER = 64        /**< exact integers */
+    CT_INTEGER = 64,       /**< exact integers */
+    CT_CHECKED = 128       /**< an operation may have no result (overflow), which is an error */
 };
 
 typedef struct ct_scalar ct_scalar;
 
 /**
- * A loop over @p n items. `ptr[0 .. arity-1]` are the operands and `ptr[arity]` is the result;
- * `step[]` are the signed distances in bytes between items. The result never overlaps an operand
- * unless it is exactly that operand, item by item.
+ * A loop of one op over @p n items. `ptr[0 .. arity-1]` are the operands and `ptr[arity]` is the
+ * result; `step[]` are the signed distances in bytes between items. The result never overlaps an
+ * operand unless it is exactly that operand, item by item.
+ *
+ * @return the number of items done: @p n, or less for a type with CT_CHECKED, when the item at that
+ * place has no result. The results before it are set, those from it on are not.
  */
-typedef void ct_loop_fn(const ct_scalar *self, size_t n, char *const ptr[], const ptrdiff_t step[]);
+typedef size_t ct_loop_fn(const ct_scalar *self, enum ct_op op, size_t n, char *const ptr[],
+                          const ptrdiff_t step[]);
+
+/** One item: `in[0 .. arity-1]` are its operands. @return false where there is no result. */
+typedef bool ct_item_fn(const ct_scalar *self, enum ct_op op, const void *const in[], void *out);
 
 /** The order-fixed reductions that a scalar type may offer. */
 enum ct_fold { CT_FOLD_SUM, CT_FOLD_MAX, CT_FOLD_MIN, CT_FOLD_COUNT };
@@ -55,6 +63,9 @@ struct ct_fold_job {
     char *y;
     ptrdiff_t y_next;
 };
+
+/** @return the number of reductions done: all, or the place of the first that has no result. */
+typedef size_t ct_fold_fn(const ct_scalar *self, const struct ct_fold_job *job);
 
 /**
  * c = a b for one pair of matrices, m x k times k x n; every step is in bytes and signed, those of
@@ -88,12 +99,23 @@ struct ct_scalar {
     /** Equality of values: NaN equals NaN here, -0 equals 0. */
     bool (*equal)(const ct_scalar *self, const void *a, const void *b);
 
-    /* Optional, without a default: NULL, or a function which may return NULL. */
+    /* Optional: NULL, or a function which may return NULL. One of the two is enough for an op. */
+    /** The op over strided items: fast. */
     ct_loop_fn *(*loop)(const ct_scalar *self, enum ct_op op);
-    void (*fold[CT_FOLD_COUNT])(const ct_scalar *self, const struct ct_fold_job *job);
-    /** @return CT_ENOMEM when no scratch memory could be had, otherwise CT_OK. */
+    /** The op on one item: for types that are made from a handful of functions. */
+    ct_item_fn *(*item)(const ct_scalar *self, enum ct_op op);
+
+    /* Optional, with defaults made from the ops. */
+    ct_fold_fn *fold[CT_FOLD_COUNT];
+    /** @return CT_ENOMEM when no scratch memory could be had, CT_EOVERFLOW when an item of the
+     *  result does not fit the type, otherwise CT_OK. */
     ct_status (*matmul)(const ct_scalar *self, const struct ct_matmul_job *job);
 };
+
+/** The loop of an elementwise op, the type's own or a default; NULL: the type has no such op. */
+CT_API ct_loop_fn *ct_scalar_loop(const ct_scalar *scalar, enum ct_op op);
+/** The reduction, the type's own or a default; NULL: the type has none. */
+CT_API ct_fold_fn *ct_scalar_fold(const ct_scalar *scalar, enum ct_fold fold);
 
 CT_API extern const ct_scalar ct_scalar_f32;  /**< IEEE 754 binary32 */
 CT_API extern const ct_scalar ct_scalar_f64;  /**< IEEE 754 binary64 */

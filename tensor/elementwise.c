@@ -12,6 +12,7 @@ enum { GRAIN = 1 << 14 };
 /* A loop over operands: the nest's steps are in bytes, and its innermost loop is a row. */
 struct job {
     const ct_scalar *self;
+    enum ct_op op;
     ct_loop_fn *loop;
     struct ct__nest nest;
     char *ptr[CT__MAX_OPERANDS];
@@ -60,7 +61,7 @@ static void run_range(void *context, size_t begin, size_t end) {
         size_t count = extent - from < end - begin ? extent - from : end - begin;
         for (int i = 0; i < nest->operands; i++)
             ptr[i] = job->ptr[i] + walk.at[i] + (ptrdiff_t)from * step[i];
-        job->loop(job->self, count, ptr, step);
+        job->loop(job->self, job->op, count, ptr, step);
         begin += count;
         from = 0;
         ct__walk_next(&walk, nest, row);
@@ -107,7 +108,8 @@ ct_tensor *ct__apply(const char *who, enum ct_op op, int n, const ct_tensor *con
         return NULL;
     struct job job;
     job.self = scalar;
-    job.loop = scalar->loop ? scalar->loop(scalar, op) : NULL;
+    job.op = op;
+    job.loop = ct_scalar_loop(scalar, op);
     if (!job.loop)
         return ct__fail_null(CT_EDTYPE, who, "%s has no %s", scalar->name, ct_op_name(op));
     int rank;

@@ -21,7 +21,7 @@ static const struct reduction max_of = {"ct_max", "maximum", CT_FOLD_MAX, false,
 static const struct reduction min_of = {"ct_min", "minimum", CT_FOLD_MIN, false, false};
 
 static ct_loop_fn *division(const ct_scalar *scalar) {
-    return scalar->loop ? scalar->loop(scalar, CT_OP_div) : NULL;
+    return ct_scalar_loop(scalar, CT_OP_div);
 }
 
 static ct_status check(const struct reduction *r, const ct_tensor *t, int n, const int *axes,
@@ -29,7 +29,7 @@ static ct_status check(const struct reduction *r, const ct_tensor *t, int n, con
     ct_status status = ct__check_axes(r->who, t->rank, n, axes, mask);
     if (status)
         return status;
-    if (!t->scalar->fold[r->fold] || (r->divides && !division(t->scalar)))
+    if (!ct_scalar_fold(t->scalar, r->fold) || (r->divides && !division(t->scalar)))
         return ct__fail(CT_EDTYPE, r->who, "%s has no %s", t->scalar->name, r->noun);
     for (int i = 0; i < t->rank && !r->empty_is_zero; i++)
         if (*mask & 1u << i && t->shape[i] == 0)
@@ -94,7 +94,7 @@ static void run_jobs(void *context, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++, ct__walk_next(&walk, &jobs->kept, outer)) {
         job.x = jobs->job.x + walk.at[0] * size;
         job.y = jobs->job.y + walk.at[1] * size;
-        scalar->fold[jobs->fold](scalar, &job);
+        ct_scalar_fold(scalar, jobs->fold)(scalar, &job);
     }
 }
 
@@ -173,7 +173,7 @@ static ct_status divide(const char *who, ct_tensor *t, size_t by) {
         ptrdiff_t size = (ptrdiff_t)t->scalar->size;
         char *const ptr[] = {ct__first(t), ct__first(divisor), ct__first(t)};
         const ptrdiff_t step[] = {size, 0, size};
-        division(t->scalar)(t->scalar, t->count, ptr, step);
+        division(t->scalar)(t->scalar, CT_OP_div, t->count, ptr, step);
     }
     ct_free(divisor);
     return status;

@@ -80,7 +80,7 @@ static bool check(const char *who, enum ct_op op, const ct_tensor *t, int *axis,
         *axis = 0;
     if (ct__check_axis(who, t->rank, *axis, axis) != CT_OK)
         return false;
-    if (!t->scalar->loop || !t->scalar->loop(t->scalar, CT_OP_exp)) {
+    if (!ct_scalar_loop(t->scalar, CT_OP_exp)) {
         ct__fail(CT_EDTYPE, who, "%s has no %s", t->scalar->name, ct_op_name(op));
         return false;
     }

@@ -176,7 +176,7 @@ START_TEST(rows_in_place) {
         ptr[arity] = ptr[target];
         for (int i = 0; i <= arity; i++)
             step[i] = (ptrdiff_t)CT_DUAL64->size;
-        CT_DUAL64->loop(CT_DUAL64, op)(CT_DUAL64, ct_count(y), ptr, step);
+        ct_scalar_loop(CT_DUAL64, op)(CT_DUAL64, op, ct_count(y), ptr, step);
         ck_assert_msg(same_bits(in[target], y), "%s onto operand %d", ct_op_name(op), target);
         for (int i = 0; i < arity; i++)
             ct_free(in[i]);

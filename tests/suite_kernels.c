@@ -18,7 +18,7 @@
 
 Suite *suite_kernels(void);
 
-typedef void fold_fn(const ct_scalar *self, const struct ct_fold_job *job);
+typedef ct_fold_fn fold_fn;
 typedef ct_status matmul_fn(const ct_scalar *self, const struct ct_matmul_job *job);
 
 /* Item types. */

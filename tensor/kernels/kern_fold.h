@@ -22,7 +22,7 @@
     XX(ct__f64_max_##isa)                                                                          \
     XX(ct__f64_min_##isa)
 
-#define CT__FOLD_DECLARE(name) void name(const ct_scalar *self, const struct ct_fold_job *job);
+#define CT__FOLD_DECLARE(name) ct_fold_fn name;
 CT__FOLD_NAMES(CT__FOLD_DECLARE, scalar)
 CT__FOLD_NAMES(CT__FOLD_DECLARE, avx2)
 CT__FOLD_NAMES(CT__FOLD_DECLARE, avx512)

@@ -7,7 +7,7 @@
 /* The kernels of one real type. */
 struct ct__real_kernels {
     ct_loop_fn *const *loops; /* CT_OP_COUNT entries, NULL for structured ops */
-    void (*fold[CT_FOLD_COUNT])(const ct_scalar *self, const struct ct_fold_job *job);
+    ct_fold_fn *fold[CT_FOLD_COUNT];
     ct_status (*matmul)(const ct_scalar *self, const struct ct_matmul_job *job);
 };
 

@@ -43,7 +43,7 @@
 #define ACOS(a)     VF(acos)(a)
 #define ATAN(a)     VF(atan)(a)
 #define ATAN2(a, b) VF(atan2)(a, b)
-#define HYPOT(a, b)    VF(hypot)(a, b)
+#define HYPOT(a, b) VF(hypot)(a, b)
 #define SINH(a)     VF(sinh)(a)
 #define COSH(a)     VF(cosh)(a)
 #define POW(a, b)   VF(pow)(a, b)
