@@ -78,7 +78,7 @@ isa.avx512 := -DCT_ISA_LEVEL=2 -mavx512f -mavx512dq -mavx512bw -mavx512vl \
               -mprefer-vector-width=512
 
 LIB_PKGS  := sleef hwloc jansson nettle
-TEST_PKGS := check
+TEST_PKGS := check zlib
 LIB_DEP_LIBS     := $(shell pkg-config --libs $(LIB_PKGS) 2>/dev/null) -lm -pthread
 LIB_DEP_CFLAGS   := $(shell pkg-config --cflags $(LIB_PKGS) 2>/dev/null)
 CHECK_LIBS       := $(shell pkg-config --libs $(TEST_PKGS) 2>/dev/null)
@@ -99,7 +99,7 @@ OBJ := build/obj/$(notdir $(CC))-$(PRESET)
 OUT := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
 GEN := $(OBJ)/gen
 
-LIB_DIRS  := tensor dual autodiff nn optim io
+LIB_DIRS  := tensor fixed dual autodiff nn optim io
 KERN_SRC  := $(sort $(wildcard */kernels/*.c))
 LIB_SRC   := $(sort $(foreach d,$(LIB_DIRS),$(wildcard $(d)/*.c)))
 CLI_SRC   := $(sort $(wildcard cli/*.c))
@@ -160,10 +160,21 @@ cov: ## the tests with line coverage; prints a line per source file
 	@CK_TIMEOUT_MULTIPLIER=8 $(MAKE) PRESET=cov test
 	@scripts/coverage.sh build/obj/$(notdir $(CC))-cov
 
-bench: ## builds the programs in bench/ and runs each
+# ROWS= selects rows by the beginning of their names.
+bench: ## measures the library beside plain code and its own limits, in ratios
 	@scripts/deps.sh
 	@$(MAKE) all $(BENCHES)
-	@set -e; for b in $(BENCHES); do echo "== $$b"; $$b; done
+	@set -e; for b in $(filter $(OUT)/bench/bench_%,$(BENCHES)); do echo "== $$b"; $$b $(ROWS); done
+
+bench-spikes: ## measures again what the contract's constants were decided by
+	@scripts/deps.sh
+	@$(MAKE) all $(BENCHES)
+	@set -e; for b in $(filter $(OUT)/bench/spike_%,$(BENCHES)); do echo "== $$b"; $$b; done
+
+fuzz: ## random chains of views, ops and writes; SEED=n and COUNT=n choose which and how many
+	@scripts/deps.sh
+	@$(MAKE) all $(TESTS)
+	@CT_FUZZ_SEED=$${SEED:-$$(date +%s)000} CT_FUZZ_CHAINS=$${COUNT:-200000} $(TESTS) chains
 
 # ---- compiling
 
@@ -302,7 +313,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 FORCE:
-.PHONY: all run test check test-all asan tsan cov bench layers headers syms ops docs format tidy \
+.PHONY: all run test check test-all asan tsan cov bench bench-spikes layers headers syms ops docs format tidy \
         install uninstall clean help deps-present FORCE
 .SECONDARY: $(ALL_OBJ)
 

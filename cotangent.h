@@ -11,13 +11,25 @@
 
 #include "tensor/ct_alloc.h"
 #include "tensor/ct_api.h"
+#include "tensor/ct_convert.h"
+#include "tensor/ct_dlpack.h"
 #include "tensor/ct_error.h"
+#include "tensor/ct_index.h"
+#include "tensor/ct_format.h"
+#include "tensor/ct_iterate.h"
+#include "tensor/ct_names.h"
+#include "tensor/ct_make.h"
+#include "tensor/ct_linalg.h"
 #include "tensor/ct_op.h"
 #include "tensor/ct_ops.h"
 #include "tensor/ct_platform.h"
 #include "tensor/ct_random.h"
+#include "tensor/ct_reduce.h"
 #include "tensor/ct_scalar.h"
 #include "tensor/ct_tensor.h"
+#include "tensor/ct_write.h"
+
+#include "fixed/ct_fixed.h"
 
 #include "dual/ct_dual.h"
 

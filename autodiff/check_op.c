@@ -69,10 +69,9 @@ static ct_tensor *draw(ct_random *random, const ct_scalar *scalar, int rank, con
 
 static bool draw_elementwise(enum ct_op op, const struct shape_pair *shapes, ct_random *random,
                              struct sample *s) {
-    bool selects = ct_op_kind_of(op) == CT_KIND_SELECT;
     for (int k = 0; k < ct_op_arity(op); k++) {
         int which = k == 0 ? 0 : 1;
-        const ct_scalar *scalar = selects && k == 0 ? CT_BOOL : CT_F64;
+        const ct_scalar *scalar = ct_op_takes_mask(op, k) ? CT_BOOL : CT_F64;
         if (!add_input(s, draw(random, scalar, shapes->rank[which], shapes->shape[which],
                                ct__op_domain(op, k))))
             return false;
@@ -107,14 +106,14 @@ static ct_var compare_call(void *context, ct_tape *tape, size_t n, const ct_var 
 }
 
 static ct_check_fn *function_of(enum ct_op op) {
-    return ct_op_kind_of(op) == CT_KIND_COMPARE ? compare_call : ct__op_call;
+    return ct_op_gives_mask(op) ? compare_call : ct__op_call;
 }
 
 /* --- declared zeros --- */
 
 static bool is_flat(enum ct_op op, int argument) {
     const char *pull = ct_op_pull_text(op, argument);
-    return ct_op_kind_of(op) == CT_KIND_COMPARE || (pull && strcmp(pull, "FLAT") == 0);
+    return ct_op_gives_mask(op) || (pull && strcmp(pull, "FLAT") == 0);
 }
 
 /* Zeros that were never allocated: a zero stride on every axis. */
@@ -204,12 +203,22 @@ static ct_status check_sample(struct sample *s, const struct ct_check_options *o
     return status;
 }
 
+/* Logic takes truth values and gives one: there is nothing to differentiate. */
+static ct_status pass_logic(enum ct_op op, struct ct_check_report *report) {
+    *report = (struct ct_check_report){.verdict = CT_CHECK_PASS};
+    snprintf(report->message, sizeof report->message,
+             "%s: takes truth values alone, which have no derivative", ct_op_name(op));
+    return CT_OK;
+}
+
 ct_status ct_check_op(enum ct_op op, const struct ct_check_options *options,
                       struct ct_check_report *report) {
     if ((unsigned)op >= CT_OP_COUNT)
         return ct__fail(CT_EINVAL, who, "there is no op %d", (int)op);
     if (!report)
         return ct__fail(CT_EINVAL, who, "the report is NULL");
+    if (ct_op_kind_of(op) == CT_KIND_LOGIC)
+        return pass_logic(op, report);
     const struct ct__op_record *record = ct__op_record(op);
     int count = record ? record->sample_count : SHAPE_PAIRS;
     if (count == 0)

@@ -114,7 +114,7 @@ static void put_label(struct ct__drawing *d, const struct ct__node *node) {
     if (!node->value || d->options.dtypes || d->options.shapes) {
         ct__put(s, "<BR/>");
         ct__put(s, small_print);
-        ct__put_type(s, node->value, d->options.dtypes, d->options.shapes);
+        ct__put_type(s, CT__HTML, node->value, d->options.dtypes, d->options.shapes);
         ct__put(s, "</FONT>");
     }
     ct__put(s, ">");

@@ -1,5 +1,6 @@
 #include "autodiff/label.h"
 
+#include "tensor/ct_names.h"
 #include "tensor/fail.h"
 
 #include <inttypes.h>
@@ -161,18 +162,30 @@ void ct__put_text(struct ct__sink *s, enum ct__language language, const char *te
 
 /* --- parts of a node --- */
 
-void ct__put_type(struct ct__sink *s, const ct_tensor *value, bool dtype, bool shape) {
+static void put_shape(struct ct__sink *s, enum ct__language language, const ct_tensor *value) {
+    ct__put(s, "[");
+    for (int i = 0; i < ct_rank(value); i++) {
+        const char *name = ct_axis_name(value, i);
+        ct__put(s, i ? ", " : "");
+        if (name) {
+            ct__put_text(s, language, name);
+            ct__put(s, "=");
+        }
+        ct__put_number(s, ct_shape(value)[i]);
+    }
+    ct__put(s, "]");
+}
+
+void ct__put_type(struct ct__sink *s, enum ct__language language, const ct_tensor *value,
+                  bool dtype, bool shape) {
     if (!value) {
         ct__put(s, "released");
         return;
     }
     if (dtype)
         ct__put(s, ct_dtype(value)->name);
-    if (!shape)
-        return;
-    char text[CT__SHAPE_TEXT_BYTES];
-    ct__format_shape(text, sizeof text, ct_rank(value), ct_shape(value));
-    ct__put(s, text);
+    if (shape)
+        put_shape(s, language, value);
 }
 
 void ct__put_item(struct ct__sink *s, enum ct__language language, const ct_tensor *value) {

@@ -31,8 +31,9 @@ enum ct__language {
    characters, broken UTF-8) becomes a picture of it (U+2400...), U+FFFD or an escape. */
 void ct__put_text(struct ct__sink *s, enum ct__language language, const char *text);
 
-/* `f32[32, 64]`; NULL is a value that was released. */
-void ct__put_type(struct ct__sink *s, const ct_tensor *value, bool dtype, bool shape);
+/* `f32[batch=32, 64]`; NULL is a value that was released. */
+void ct__put_type(struct ct__sink *s, enum ct__language language, const ct_tensor *value,
+                  bool dtype, bool shape);
 /* The only item of a rank-0 value, independent of the locale. */
 void ct__put_item(struct ct__sink *s, enum ct__language language, const ct_tensor *value);
 /* `add(10, 11)`, `leaf` or `constant`. */

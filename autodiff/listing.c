@@ -8,7 +8,7 @@ static void put_node(struct ct__sink *s, const ct_tape *tape, size_t index) {
     ct__put(s, " ");
     ct__put_call(s, node);
     ct__put(s, " ");
-    ct__put_type(s, node->value, true, true);
+    ct__put_type(s, CT__LISTING, node->value, true, true);
     if (ct__is_number(node)) {
         ct__put(s, " = ");
         ct__put_item(s, CT__LISTING, node->value);

@@ -3,6 +3,7 @@
 #define CT_LOSS_ATTR_H
 
 #include "autodiff/pull_words.h"
+#include "tensor/ct_reduce.h"
 
 /* Records a loss of two arguments. */
 static inline ct_var ct__record_loss(enum ct_op op, ct_var x, ct_var target,

@@ -18,28 +18,6 @@ static ct_var pull(const struct ct__pull *p, int argument) {
     return ct__record(CT_OP_padded, 1, &p->g, &attr);
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high) {
-    return value < low ? low : value > high ? high : value;
-}
-
-/* Python's rules: bounds count from the end when negative, and are clamped to the axis. */
-static void resolve(struct ct__attr *attr, int64_t extent, int64_t start, int64_t stop) {
-    bool down = attr->step < 0;
-    int64_t low = down ? -1 : 0, high = down ? extent - 1 : extent;
-    if (stop == CT_END)
-        stop = down ? -1 : extent;
-    else
-        stop = clamp(stop < 0 ? stop + extent : stop, low, high);
-    start = clamp(start < 0 ? start + extent : start, low, high);
-    int64_t way = down ? start - stop : stop - start;
-    /* INT64_MIN has no absolute value; one item is all that so long a step can reach. */
-    int64_t pace = down ? (attr->step == INT64_MIN ? INT64_MAX : -attr->step) : attr->step;
-    attr->start = start;
-    attr->count = way <= 0 ? 0 : (way - 1) / pace + 1;
-    if (attr->count <= 1)
-        attr->step = 1;
-}
-
 ct_var ct_var_slice(ct_var x, int axis, int64_t start, int64_t stop, int64_t step) {
     const ct_tensor *t = ct__operand(x);
     if (!t)
@@ -52,7 +30,9 @@ ct_var ct_var_slice(ct_var x, int axis, int64_t start, int64_t stop, int64_t ste
     ct_free(view);
     if (axis < 0)
         attr.axis += ct_rank(t);
-    resolve(&attr, ct_shape(t)[attr.axis], start, stop);
+    ct_slice_range(ct_shape(t)[attr.axis], start, stop, step, &attr.start, &attr.count);
+    if (attr.count <= 1)
+        attr.step = 1; /* no step is made */
     return ct__record(CT_OP_sliced, 1, &x, &attr);
 }
 

@@ -14,7 +14,7 @@
 #include <math.h>
 
 #define WORD_OF static inline __attribute__((unused)) ct_var
-#define EW1(id, WORD, d0, value, p0, oracle, doc)                                                  \
+#define ONE(id, WORD)                                                                              \
     WORD_OF WORD(ct_var a) {                                                                       \
         return ct__record_elementwise(CT_OP_##id, 1, &a);                                          \
     }
@@ -28,11 +28,16 @@
         const ct_var in[] = {a, b, c};                                                             \
         return ct__record_elementwise(CT_OP_##id, 3, in);                                          \
     }
+#define EW1(id, WORD, d0, value, p0, oracle, doc)                 ONE(id, WORD)
 #define EW2(id, WORD, d0, d1, value, p0, p1, oracle, doc)         TWO(id, WORD)
 #define EW3(id, WORD, d0, d1, d2, value, p0, p1, p2, oracle, doc) THREE(id, WORD)
 #define CMP(id, WORD, value, oracle, doc)                         TWO(id, WORD)
+#define TST(id, WORD, value, oracle, doc)                         ONE(id, WORD)
+#define LOGIC1(id, WORD, value, oracle, doc)                      ONE(id, WORD)
+#define LOGIC2(id, WORD, value, oracle, doc)                      TWO(id, WORD)
 #define SEL(id, WORD, value, p1, p2, oracle, doc)                 THREE(id, WORD)
 #include "tensor/ops.def"
+#undef ONE
 #undef TWO
 #undef THREE
 #undef WORD_OF

@@ -2,6 +2,7 @@
 
 #include "autodiff/tape_impl.h"
 
+#include "tensor/ct_names.h"
 #include "tensor/fail.h"
 
 #include <stdio.h>
@@ -101,11 +102,36 @@ static bool values_of(ct_tape *tape, int n, const ct_var *in, const ct_tensor *v
     return true;
 }
 
+static ct_tensor *value_of(enum ct_op op, int n, const ct_tensor *const values[],
+                           const struct ct__attr *attr) {
+    const struct ct__op_record *record = ct__op_record(op);
+    return record ? record->run(values, attr) : ct_apply(op, n, values);
+}
+
+/* The same on operands without axis names: they belong to the user's axes and not to a rule, whose
+   products of turned matrices would bring unlike or equal ones together. */
+static ct_tensor *nameless_value(enum ct_op op, int n, const ct_tensor *const values[],
+                                 const struct ct__attr *attr) {
+    const ct_tensor *operands[CT__MAX_INPUTS];
+    ct_tensor *bare[CT__MAX_INPUTS] = {NULL}, *value = NULL;
+    bool done = true;
+    for (int i = 0; i < n && done; i++) {
+        if (ct_has_names(values[i]))
+            done = (bare[i] = ct_drop_names(values[i])) != NULL;
+        operands[i] = bare[i] ? bare[i] : values[i];
+    }
+    if (done)
+        value = value_of(op, n, operands, attr);
+    for (int i = 0; i < n; i++)
+        ct_free(bare[i]);
+    return value;
+}
+
 /* Runs an op on operands that have been checked, and appends it. */
 static ct_var run_op(ct_tape *tape, enum ct_op op, int n, const ct_var *in,
                      const ct_tensor *const values[], const struct ct__attr *attr) {
-    const struct ct__op_record *record = ct__op_record(op);
-    ct_tensor *value = record ? record->run(values, attr) : ct_apply(op, n, values);
+    ct_tensor *value = tape->recording_backward ? nameless_value(op, n, values, attr)
+                                                : value_of(op, n, values, attr);
     if (!value)
         return ct__fail_op(tape, op, n, values);
     return ct__append_op(tape, op, n, in, value, attr);

@@ -3,6 +3,7 @@
 #define CT_REDUCE_ATTR_H
 
 #include "autodiff/pull_words.h"
+#include "tensor/ct_reduce.h"
 
 #include <string.h>
 

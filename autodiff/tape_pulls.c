@@ -78,7 +78,7 @@ static ct_var record(struct formula *f, int root) {
 /* --- the words: one function per row --- */
 
 #define WORD_OF static inline __attribute__((unused)) word
-#define EW1(id, WORD, d0, value, p0, oracle, doc)                                                  \
+#define ONE(id, WORD)                                                                              \
     WORD_OF WORD(word a) {                                                                         \
         return apply(CT_OP_##id, 1, a, a, a);                                                      \
     }
@@ -90,11 +90,16 @@ static ct_var record(struct formula *f, int root) {
     WORD_OF WORD(word a, word b, word c) {                                                         \
         return apply(CT_OP_##id, 3, a, b, c);                                                      \
     }
+#define EW1(id, WORD, d0, value, p0, oracle, doc)                 ONE(id, WORD)
 #define EW2(id, WORD, d0, d1, value, p0, p1, oracle, doc)         TWO(id, WORD)
 #define EW3(id, WORD, d0, d1, d2, value, p0, p1, p2, oracle, doc) THREE(id, WORD)
 #define CMP(id, WORD, value, oracle, doc)                         TWO(id, WORD)
+#define TST(id, WORD, value, oracle, doc)                         ONE(id, WORD)
+#define LOGIC1(id, WORD, value, oracle, doc)                      ONE(id, WORD)
+#define LOGIC2(id, WORD, value, oracle, doc)                      TWO(id, WORD)
 #define SEL(id, WORD, value, p1, p2, oracle, doc)                 THREE(id, WORD)
 #include "tensor/ops.def"
+#undef ONE
 #undef TWO
 #undef THREE
 

@@ -46,8 +46,11 @@ static const struct infix {
     {"MUL", "·", PRODUCT, PRODUCT, SIGN},
     {"SMUL", "·", PRODUCT, PRODUCT, SIGN},
     {"DIV", " / ", PRODUCT, PRODUCT, SIGN},
+    {"SDIV", " / ", PRODUCT, PRODUCT, SIGN},
     {"POW", "^", POWER, ATOM, ATOM},
     {"OR", " or ", CHOICE, CHOICE, COMPARISON},
+    {"XOR", " xor ", CHOICE, CHOICE, COMPARISON},
+    {"AND", " and ", CHOICE, COMPARISON, COMPARISON},
     {"EQ", " = ", COMPARISON, SUM, SUM},
     {"EQUAL", " = ", COMPARISON, SUM, SUM},
     {"NE", " ≠ ", COMPARISON, SUM, SUM},
@@ -67,6 +70,7 @@ static const struct fix {
     enum precedence is, operand;
 } fixes[] = {
     {"NEG", "-", "", SIGN, SIGN},
+    {"NOT", "not ", "", CHOICE, COMPARISON},
     {"SQUARE", "", "²", POWER, ATOM},
     {"RECIPROCAL", "1 / ", "", PRODUCT, SIGN},
 };
@@ -216,9 +220,10 @@ static void print_tensor_header(void) {
          "that do not\n"
          " * broadcast are CT_ESHAPE, and a NULL operand passes NULL on. The result is new and "
          "dense, except\n"
-         " * that comparisons give bool and that the mask of ct_where() is bool. Bits depend on "
-         "the items\n"
-         " * alone. Formulas and derivatives stand in docs/ops.md.\n */");
+         " * that comparisons and tests give bool, that logic takes and gives bool, and that the "
+         "mask of\n"
+         " * ct_where() is bool. Bits depend on the items alone. Formulas and derivatives stand in\n"
+         " * docs/ops.md.\n */");
     puts("#ifndef CT_OPS_H\n#define CT_OPS_H\n\n#include "
          "\"tensor/ct_tensor.h\"\n\nCT_BEGIN_DECLS\n");
     print_prototypes("ct_tensor *", "ct_", "const ct_tensor *");
@@ -278,6 +283,10 @@ static const struct section {
          "| op | value | pull of X, Z, W | |\n|---|---|---|---|", print_map_row},
     [CT_KIND_COMPARE] = {"Comparisons", "The result is bool and flat: no gradient flows.",
                          "| op | value | |\n|---|---|---|", print_plain_row},
+    [CT_KIND_TEST] = {"Tests", "The result is bool and flat.", "| op | value | |\n|---|---|---|",
+                      print_plain_row},
+    [CT_KIND_LOGIC] = {"Logic", "Of truth values: arguments and result are bool, and flat.",
+                       "| op | value | |\n|---|---|---|", print_plain_row},
     [CT_KIND_SELECT] = {"Choice",
                         "The first argument is a bool mask; the pulls are those of Z and W.",
                         "| op | value | pull of Z, W | |\n|---|---|---|---|", print_map_row},

@@ -1,4 +1,4 @@
-/* Elementwise ops on dual numbers, made from the table: the value by the base type's own loop, the
+/* Elementwise ops on dual numbers, made from the table: the value by the base type's own loop, each
    tangent by the row's pulls with G := the argument's tangent (an elementwise Jacobian is diagonal,
    so one formula serves both directions).
 
@@ -20,6 +20,7 @@ struct blocks {
     const ct_scalar *base;
     size_t n; /* items in a block */
     int used;
+    bool again; /* a further tangent: words that no tangent enters are there already */
     _Alignas(64) char space[CT__DUAL_SLOTS][SLOT_BYTES];
 };
 
@@ -28,25 +29,27 @@ typedef struct block {
     struct blocks *blocks;
     char *p;
     ptrdiff_t step;
+    bool varies; /* from tangent to tangent */
 } block;
 
 static block temporary(struct blocks *P, size_t size) {
-    return (block){P, P->space[P->used++], (ptrdiff_t)size};
+    return (block){P, P->space[P->used++], (ptrdiff_t)size, false};
 }
 
 static block constant(struct blocks *P, double value) {
     block k = temporary(P, P->base->size);
-    P->base->from_double(P->base, k.p, value);
+    if (!P->again)
+        P->base->from_double(P->base, k.p, value);
     k.step = 0;
     return k;
 }
 
 /* A derivative that is zero everywhere: no block at all. */
 static block flat(void) {
-    return (block){NULL, NULL, 0};
+    return (block){NULL, NULL, 0, false};
 }
 
-static void run_base(enum ct_op op, const ct_scalar *base, size_t n, int arity, const block *in,
+static void run_base(const ct_scalar *base, enum ct_op op, size_t n, int arity, const block *in,
                      block out) {
     char *ptr[MAX_ARITY + 1];
     ptrdiff_t step[MAX_ARITY + 1];
@@ -59,18 +62,22 @@ static void run_base(enum ct_op op, const ct_scalar *base, size_t n, int arity, 
     ct_scalar_loop(base, op)(base, op, n, ptr, step);
 }
 
+/* Temporaries are numbered in the order in which a formula is evaluated, which is the same for
+   every tangent: where no tangent enters, the block of the first one still holds. */
 static block word(enum ct_op op, int arity, const block *in) {
     struct blocks *P = in[0].blocks;
-    size_t size = ct_op_kind_of(op) == CT_KIND_COMPARE ? 1 : P->base->size;
-    block out = temporary(P, size);
-    run_base(op, P->base, P->n, arity, in, out);
+    block out = temporary(P, ct_op_gives_mask(op) ? 1 : P->base->size);
+    for (int i = 0; i < arity; i++)
+        out.varies |= in[i].varies;
+    if (!P->again || out.varies)
+        run_base(ct_op_kind_of(op) == CT_KIND_LOGIC ? CT_BOOL : P->base, op, P->n, arity, in, out);
     return out;
 }
 
 /* --- the words of pulls: one function per row --- */
 
 #define WORD_OF static inline __attribute__((unused)) block
-#define EW1(id, WORD, d0, value, p0, oracle, doc)                                                  \
+#define ONE(id, WORD)                                                                              \
     WORD_OF WORD(block a) {                                                                        \
         return word(CT_OP_##id, 1, &a);                                                            \
     }
@@ -82,11 +89,16 @@ static block word(enum ct_op op, int arity, const block *in) {
     WORD_OF WORD(block a, block b, block c) {                                                      \
         return word(CT_OP_##id, 3, (const block[]){a, b, c});                                      \
     }
+#define EW1(id, WORD, d0, value, p0, oracle, doc)                 ONE(id, WORD)
 #define EW2(id, WORD, d0, d1, value, p0, p1, oracle, doc)         TWO(id, WORD)
 #define EW3(id, WORD, d0, d1, d2, value, p0, p1, p2, oracle, doc) THREE(id, WORD)
 #define CMP(id, WORD, value, oracle, doc)                         TWO(id, WORD)
+#define TST(id, WORD, value, oracle, doc)                         ONE(id, WORD)
+#define LOGIC1(id, WORD, value, oracle, doc)                      ONE(id, WORD)
+#define LOGIC2(id, WORD, value, oracle, doc)                      TWO(id, WORD)
 #define SEL(id, WORD, value, p1, p2, oracle, doc)                 THREE(id, WORD)
 #include "tensor/ops.def"
+#undef ONE
 #undef TWO
 #undef THREE
 
@@ -119,36 +131,61 @@ static pull_fn *const pulls[CT_OP_COUNT][MAX_ARITY] = {
 #include "tensor/ops.def"
 };
 
-/* --- loops over pairs --- */
+/* --- loops over items --- */
 
-static void copy_out(const ct_scalar *base, size_t n, block from, char *to, ptrdiff_t step) {
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void copy_sized(size_t size, size_t n, block from, char *to, ptrdiff_t step) {
     for (size_t i = 0; i < n; i++)
-        memcpy(to + (ptrdiff_t)i * step, from.p + (ptrdiff_t)i * from.step, base->size);
+        memcpy(to + (ptrdiff_t)i * step, from.p + (ptrdiff_t)i * from.step, size);
 }
 
-/* One block: the values of y, then the sum over the arguments of their pulls. The result may be an
-   operand, so it is written last. */
-static void map_block(struct blocks *P, enum ct_op op, int arity, char *const ptr[],
-                      const ptrdiff_t step[]) {
-    const ct_scalar *base = P->base;
-    block v[MAX_ARITY + 2] = {{0}};
+/* A copy of a size that is known is one move. */
+static void copy_out(const ct_scalar *base, size_t n, block from, char *to, ptrdiff_t step) {
+    switch (base->size) {
+    case 4: copy_sized(4, n, from, to, step); break;
+    case 8: copy_sized(8, n, from, to, step); break;
+    case 16: copy_sized(16, n, from, to, step); break;
+    default: copy_sized(base->size, n, from, to, step); break;
+    }
+}
+
+/* The sum over the arguments of their pulls at one tangent. v: the values of the arguments, then y. */
+static block pull_tangent(struct blocks *P, enum ct_op op, int arity, const block v[],
+                          ptrdiff_t offset) {
     block sum = flat();
-    for (int i = 0; i < arity; i++)
-        v[i] = (block){P, ptr[i], step[i]};
-    v[arity] = temporary(P, base->size);
-    run_base(op, base, P->n, arity, v, v[arity]);
     for (int i = 0; i < arity; i++) {
-        block tangent = {P, ptr[i] + base->size, step[i]};
+        block tangent = {P, v[i].p + offset, v[i].step, true};
         block pulled = pulls[op][i](P, v[0], arity > 1 ? v[1] : flat(), arity > 2 ? v[2] : flat(),
                                     v[arity], tangent);
         if (!pulled.p)
             continue;
         sum = sum.p ? ADD(sum, pulled) : pulled;
     }
-    if (!sum.p)
-        sum = constant(P, 0);
+    return sum.p ? sum : constant(P, 0);
+}
+
+/* One block: the values of y, then each tangent. The result may be an operand, so a tangent is
+   written when its pulls have been taken, and the values, which all pulls read, at the end. */
+static void map_block(struct blocks *P, enum ct_op op, int tangents, char *const ptr[],
+                      const ptrdiff_t step[]) {
+    const ct_scalar *base = P->base;
+    int arity = ct_op_arity(op);
+    block v[MAX_ARITY + 2] = {{0}};
+    for (int i = 0; i < arity; i++)
+        v[i] = (block){P, ptr[i], step[i], false};
+    P->used = 0;
+    v[arity] = temporary(P, base->size);
+    run_base(base, op, P->n, arity, v, v[arity]);
+    int used = P->used;
+    for (int t = 1; t <= tangents; t++) {
+        ptrdiff_t offset = t * (ptrdiff_t)base->size;
+        P->used = used;
+        P->again = t > 1;
+        block tangent = pull_tangent(P, op, arity, v, offset);
+        copy_out(base, P->n, tangent, ptr[arity] + offset, step[arity]);
+    }
     copy_out(base, P->n, v[arity], ptr[arity], step[arity]);
-    copy_out(base, P->n, sum, ptr[arity] + base->size, step[arity]);
 }
 
 static size_t run_map(const ct_scalar *self, enum ct_op op, size_t n, char *const ptr[],
@@ -162,32 +199,40 @@ static size_t run_map(const ct_scalar *self, enum ct_op op, size_t n, char *cons
         for (int i = 0; i <= arity; i++)
             here[i] = ptr[i] + (ptrdiff_t)at * step[i];
         P.n = n - at < block_items ? n - at : block_items;
-        P.used = 0;
-        map_block(&P, op, arity, here, step);
+        map_block(&P, op, ct_dual_tangents(self), here, step);
     }
     return n;
 }
 
-/* Comparisons look at the values alone; the choice chooses both components. */
-static size_t run_compare(const ct_scalar *self, enum ct_op op, size_t n, char *const ptr[],
-                          const ptrdiff_t step[]) {
+/* Comparisons and tests look at the values alone; the choice chooses all components. */
+static size_t run_value(const ct_scalar *self, enum ct_op op, size_t n, char *const ptr[],
+                        const ptrdiff_t step[]) {
     return ct_scalar_loop(self->base, op)(self->base, op, n, ptr, step);
 }
 
 static size_t run_select(const ct_scalar *self, enum ct_op op, size_t n, char *const ptr[],
                          const ptrdiff_t step[]) {
     const ct_scalar *base = self->base;
-    char *tangents[] = {ptr[0], ptr[1] + base->size, ptr[2] + base->size, ptr[3] + base->size};
-    ct_scalar_loop(base, op)(base, op, n, ptr, step);
-    return ct_scalar_loop(base, op)(base, op, n, tangents, step);
+    ct_loop_fn *loop = ct_scalar_loop(base, op);
+    for (size_t at = 0; at < self->size; at += base->size) {
+        char *part[] = {ptr[0], ptr[1] + at, ptr[2] + at, ptr[3] + at};
+        loop(base, op, n, part, step);
+    }
+    return n;
 }
 
 ct_loop_fn *ct__dual_loop(const ct_scalar *self, enum ct_op op) {
     if (!ct_scalar_loop(self->base, op))
         return NULL;
-    enum ct_op_kind kind = ct_op_kind_of(op);
-    return kind == CT_KIND_MAP       ? run_map
-           : kind == CT_KIND_COMPARE ? run_compare
-           : kind == CT_KIND_SELECT  ? run_select
-                                     : NULL;
+    switch (ct_op_kind_of(op)) {
+    case CT_KIND_MAP:
+        return run_map;
+    case CT_KIND_COMPARE:
+    case CT_KIND_TEST:
+        return run_value;
+    case CT_KIND_SELECT:
+        return run_select;
+    default:
+        return NULL; /* logic is for bool */
+    }
 }

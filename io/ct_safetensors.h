@@ -17,7 +17,7 @@ struct ct_named_tensor {
 };
 
 /**
- * Writes tensors (f32, f64, i64, bool) in the given order to a temporary file beside @p path,
+ * Writes tensors (f32, f64, i32, i64, bool) in the given order to a temporary file beside @p path,
  * syncs and renames: @p path is either the old file or the whole new one. NaNs are written in
  * one canonical form.
  * @p metadata: pairs of key and value, 2 * pairs strings, or NULL.

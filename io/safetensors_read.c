@@ -39,7 +39,7 @@ struct dtype {
 // clang-format off
 static const struct dtype dtypes[] = {
     {"F64", 8, CT_F64},  {"F32", 4, CT_F32},    {"F16", 2, CT_F32},     {"BF16", 2, CT_F32},
-    {"I64", 8, CT_I64},  {"BOOL", 1, CT_BOOL},  {"I32", 4, NULL},       {"I16", 2, NULL},
+    {"I64", 8, CT_I64},  {"BOOL", 1, CT_BOOL},  {"I32", 4, CT_I32},     {"I16", 2, NULL},
     {"I8", 1, NULL},     {"U64", 8, NULL},      {"U32", 4, NULL},       {"U16", 2, NULL},
     {"U8", 1, NULL},     {"F8_E4M3", 1, NULL},  {"F8_E5M2", 1, NULL},   {"F8_E8M0", 1, NULL},
     {"C64", 8, NULL},

@@ -29,6 +29,8 @@ static const char *dtype_name(const ct_scalar *scalar) {
         return "F32";
     if (scalar == CT_F64)
         return "F64";
+    if (scalar == CT_I32)
+        return "I32";
     if (scalar == CT_I64)
         return "I64";
     return scalar == CT_BOOL ? "BOOL" : NULL;
@@ -44,7 +46,7 @@ static ct_status check_tensors(const char *who, size_t n, const struct ct_named_
         if (!dtype_name(scalar))
             return ct__fail(
                 CT_EDTYPE, who,
-                "tensor '%.100s' is of %s; a safetensors file takes f32, f64, i64 and bool",
+                "tensor '%.100s' is of %s; a safetensors file takes f32, f64, i32, i64 and bool",
                 tensors[i].name ? tensors[i].name : "", scalar->name);
     }
     return CT_OK;

@@ -16,6 +16,7 @@ missing() {
     pair check check
     pair jansson libjansson-dev
     pair nettle nettle-dev
+    pair zlib zlib1g-dev
     echo $list
 }
 

@@ -4,6 +4,7 @@ set -eu
 awk_law='
 BEGIN {
     may["tensor"] = "tensor"
+    may["fixed"] = "fixed tensor"
     may["dual"] = "dual tensor"
     may["autodiff"] = "autodiff dual tensor"
     may["optim"] = "optim autodiff tensor"
@@ -36,6 +37,6 @@ function complain(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; wrong = 1 }
         complain("\"" target "\" is an inner header of " to)
 }
 END { exit wrong }'
-find tensor dual autodiff optim nn io cli examples bench tests docs -name '*.[chi]' -o -name '*.inc' -o -name '*.def' |
+find tensor fixed dual autodiff optim nn io cli examples bench tests docs -name '*.[chi]' -o -name '*.inc' -o -name '*.def' |
     LC_ALL=C sort | xargs awk "$awk_law"
 echo 'layers: every include follows the law'

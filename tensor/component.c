@@ -72,6 +72,7 @@ ct_tensor *ct_from_components(const ct_scalar *scalar, size_t n, const ct_tensor
     ct_tensor *out = ct_zeros(scalar, first->rank, first->shape);
     if (!out)
         return NULL;
+    ct__names_like(out, first);
     for (size_t i = 0; i < n; i++) {
         if (!parts[i])
             continue;

@@ -4,8 +4,6 @@
 #include "tensor/fail.h"
 #include "tensor/parallel.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 // --- copying items: a template over the item size, instantiated with constants
@@ -66,8 +64,8 @@ INLINE void turn_plane(size_t size, size_t m, size_t n, const char *from, ptrdif
                    next);
 }
 
-static void copy_row_of(size_t size, size_t n, const char *from, ptrdiff_t from_step, char *to,
-                        ptrdiff_t to_step) {
+void ct__copy_row(size_t size, size_t n, const char *from, ptrdiff_t from_step, char *to,
+                  ptrdiff_t to_step) {
     switch (size) {
     case 1:
         copy_row(1, n, from, from_step, to, to_step);
@@ -144,8 +142,8 @@ static void copy_pass(const struct copy *c, size_t strip, const char *from, char
     if (c->inner == 0)
         memcpy(to, from, c->size);
     else if (c->inner == 1)
-        copy_row_of(c->size, (size_t)nest->shape[last], from, nest->step[1][last] * size, to,
-                    nest->step[0][last] * size);
+        ct__copy_row(c->size, (size_t)nest->shape[last], from, nest->step[1][last] * size, to,
+                     nest->step[0][last] * size);
     else
         copy_strip(c, strip, from, to);
 }
@@ -224,8 +222,10 @@ ct_tensor *ct_compact(const ct_tensor *t) {
     if (ct_is_dense(t))
         return ct__share(__func__, t);
     ct_tensor *dense = ct__empty(__func__, t->scalar, t->rank, t->shape);
-    if (dense)
-        ct__copy_out(t, ct__first(dense));
+    if (!dense)
+        return NULL;
+    ct__copy_out(t, ct__first(dense));
+    ct__names_like(dense, t);
     return dense;
 }
 
@@ -248,200 +248,10 @@ ct_status ct_to_items(const ct_tensor *t, size_t bytes, void *items) {
     return CT_OK;
 }
 
-// The nest that walks t in row-major order beside dense items, and its innermost loop.
-static struct ct__nest rows_of(const ct_tensor *t, const int64_t *others) {
+struct ct__nest ct__rows_of(const ct_tensor *t, const int64_t *others) {
     struct ct__nest nest = ct__nest_of(t->rank, t->shape, t->strides, others);
     ct__nest_fuse(&nest);
     if (nest.rank == 0) // one item is a row as well
         nest = (struct ct__nest){.operands = 2, .rank = 1, .shape = {1}};
     return nest;
-}
-
-ct_status ct_to_doubles(const ct_tensor *t, size_t count, double *values) {
-    if (!t)
-        return ct__fail_null_operand(__func__);
-    if (count != t->count) {
-        char shape[CT__SHAPE_TEXT_BYTES];
-        ct__format_shape(shape, sizeof shape, t->rank, t->shape);
-        return ct__fail(CT_ESHAPE, __func__,
-                        "a shape of %s holds %zu item%s and there is room for %zu", shape, t->count,
-                        t->count == 1 ? "" : "s", count);
-    }
-    if (count > 0 && !values)
-        return ct__fail(CT_EINVAL, __func__, "the place for the values is NULL");
-    if (count == 0)
-        return CT_OK;
-    const ct_scalar *scalar = t->scalar;
-    if (scalar == CT_F64) {
-        ct__copy_out(t, (char *)values);
-        return CT_OK;
-    }
-    struct ct__nest nest = rows_of(t, t->strides);
-    int outer = nest.rank - 1;
-    ptrdiff_t size = (ptrdiff_t)scalar->size, step = nest.step[0][outer] * size;
-    struct ct__walk walk;
-    ct__walk_start(&walk, &nest, outer, 0);
-    for (const double *end = values + count; values < end; ct__walk_next(&walk, &nest, outer)) {
-        const char *item = ct__first(t) + walk.at[0] * size;
-        for (int64_t i = 0; i < nest.shape[outer]; i++, item += step)
-            *values++ = scalar->to_double(scalar, item);
-    }
-    return CT_OK;
-}
-
-// --- conversion
-
-static bool narrow_row(size_t n, const char *from, ptrdiff_t step, float *to) {
-    bool fits = true;
-    for (size_t i = 0; i < n; i++, from += step) {
-        double x;
-        memcpy(&x, from, sizeof x);
-        to[i] = (float)x;
-        fits = fits && (!isinf(to[i]) || isinf(x));
-    }
-    return fits;
-}
-
-static void widen_row(size_t n, const char *from, ptrdiff_t step, double *to) {
-    for (size_t i = 0; i < n; i++, from += step) {
-        float x;
-        memcpy(&x, from, sizeof x);
-        to[i] = (double)x;
-    }
-}
-
-// Returns the number of items converted before the first that does not fit.
-static size_t convert_row(const ct_scalar *source, const ct_scalar *target, size_t n,
-                          const char *from, ptrdiff_t step, char *to) {
-    if (source == CT_F32 && target == CT_F64) {
-        widen_row(n, from, step, (double *)(void *)to);
-        return n;
-    }
-    if (source == CT_F64 && target == CT_F32 && narrow_row(n, from, step, (float *)(void *)to))
-        return n;
-    for (size_t i = 0; i < n; i++, from += step, to += target->size)
-        if (!target->from_double(target, to, source->to_double(source, from)))
-            return i;
-    return n;
-}
-
-static ct_status fail_conversion(const char *who, const ct_tensor *t, const ct_scalar *target,
-                                 size_t item, const char *at) {
-    char value[64], index[CT__SHAPE_TEXT_BYTES];
-    t->scalar->format(t->scalar, at, value, sizeof value);
-    ct__format_index(index, sizeof index, t, item);
-    return ct__fail(CT_EDOMAIN, who, "the value %s at index %s does not fit %s", value, index,
-                    target->name);
-}
-
-// Converts all items of t into the dense `result`.
-static ct_status convert(const char *who, const ct_tensor *t, ct_tensor *result) {
-    struct ct__nest nest = rows_of(t, result->strides);
-    int outer = nest.rank - 1;
-    ptrdiff_t size = (ptrdiff_t)t->scalar->size, step = nest.step[0][outer] * size;
-    size_t n = (size_t)nest.shape[outer];
-    char *to = ct__first(result);
-    struct ct__walk walk;
-    ct__walk_start(&walk, &nest, outer, 0);
-    for (size_t done = 0; done < t->count; done += n, ct__walk_next(&walk, &nest, outer)) {
-        const char *from = ct__first(t) + walk.at[0] * size;
-        size_t good =
-            convert_row(t->scalar, result->scalar, n, from, step, to + done * result->scalar->size);
-        if (good < n)
-            return fail_conversion(who, t, result->scalar, done + good,
-                                   from + (ptrdiff_t)good * step);
-    }
-    return CT_OK;
-}
-
-ct_tensor *ct_astype(const ct_tensor *t, const ct_scalar *scalar) {
-    if (!t || !scalar)
-        return ct__null(__func__);
-    if (t->scalar == scalar)
-        return ct__share(__func__, t);
-    ct_tensor *result = ct__empty(__func__, scalar, t->rank, t->shape);
-    if (result && t->count > 0 && convert(__func__, t, result)) {
-        ct_free(result);
-        return NULL;
-    }
-    return result;
-}
-
-// --- comparing whole tensors
-
-struct tolerance {
-    double relative, absolute;
-};
-
-// Whether a predicate holds for all pairs of a row.
-typedef bool row_test(const ct_tensor *a, const ct_tensor *b, size_t n, const char *x,
-                      ptrdiff_t x_step, const char *y, ptrdiff_t y_step,
-                      const struct tolerance *tolerance);
-
-static bool all_rows(const ct_tensor *a, const ct_tensor *b, row_test *test,
-                     const struct tolerance *tolerance) {
-    if (a->count == 0)
-        return true;
-    struct ct__nest nest = rows_of(a, b->strides);
-    int outer = nest.rank - 1;
-    ptrdiff_t x_size = (ptrdiff_t)a->scalar->size, y_size = (ptrdiff_t)b->scalar->size;
-    size_t n = (size_t)nest.shape[outer], passes = ct__nest_passes(&nest, outer);
-    struct ct__walk walk;
-    ct__walk_start(&walk, &nest, outer, 0);
-    for (size_t i = 0; i < passes; i++, ct__walk_next(&walk, &nest, outer))
-        if (!test(a, b, n, ct__first(a) + walk.at[0] * x_size, nest.step[0][outer] * x_size,
-                  ct__first(b) + walk.at[1] * y_size, nest.step[1][outer] * y_size, tolerance))
-            return false;
-    return true;
-}
-
-static bool row_is_equal(const ct_tensor *a, const ct_tensor *b, size_t n, const char *x,
-                         ptrdiff_t x_step, const char *y, ptrdiff_t y_step,
-                         const struct tolerance *tolerance) {
-    (void)b;
-    (void)tolerance;
-    const ct_scalar *scalar = a->scalar;
-    ptrdiff_t size = (ptrdiff_t)scalar->size;
-    if (x_step == size && y_step == size && scalar->traits & CT_PLAIN &&
-        memcmp(x, y, n * scalar->size) == 0)
-        return true; // equal bytes are equal values; unequal ones may be too (NaN, zeros)
-    for (size_t i = 0; i < n; i++, x += x_step, y += y_step)
-        if (!scalar->equal(scalar, x, y))
-            return false;
-    return true;
-}
-
-static bool is_close(double a, double b, const struct tolerance *tolerance) {
-    if (isnan(a) || isnan(b))
-        return isnan(a) && isnan(b);
-    if (isinf(a) || isinf(b))
-        return (a > 0) == (b > 0) && isinf(a) && isinf(b);
-    return fabs(a - b) <= tolerance->absolute + tolerance->relative * fabs(b);
-}
-
-static bool row_is_close(const ct_tensor *a, const ct_tensor *b, size_t n, const char *x,
-                         ptrdiff_t x_step, const char *y, ptrdiff_t y_step,
-                         const struct tolerance *tolerance) {
-    for (size_t i = 0; i < n; i++, x += x_step, y += y_step)
-        if (!is_close(a->scalar->to_double(a->scalar, x), b->scalar->to_double(b->scalar, y),
-                      tolerance))
-            return false;
-    return true;
-}
-
-bool ct_tensor_equal(const ct_tensor *a, const ct_tensor *b) {
-    if (!a || !b) {
-        ct__fail_null_operand(__func__);
-        return false;
-    }
-    return a->scalar == b->scalar && ct__same_shape(a, b) && all_rows(a, b, row_is_equal, NULL);
-}
-
-bool ct_all_close(const ct_tensor *a, const ct_tensor *b, double rtol, double atol) {
-    if (!a || !b) {
-        ct__fail_null_operand(__func__);
-        return false;
-    }
-    struct tolerance tolerance = {rtol, atol};
-    return ct__same_shape(a, b) && all_rows(a, b, row_is_close, &tolerance);
 }

@@ -10,8 +10,8 @@
  *
  * Thread safety: a generator belongs to one thread at a time; generators share nothing.
  *
- * Of ct_philox() and the functions that begin with ct_random_, no pointer may be NULL; they cannot
- * fail. ct_uniform() and ct_normal() take NULL for an error, CT_EINVAL.
+ * Functions that make a tensor take NULL for an error, CT_EINVAL; they leave the generator where it
+ * was on failure. Of the others no pointer may be NULL; they cannot fail.
  */
 #ifndef CT_RANDOM_H
 #define CT_RANDOM_H
@@ -56,6 +56,15 @@ CT_API ct_tensor *ct_uniform(ct_random *random, const ct_scalar *scalar, int ran
  */
 CT_API ct_tensor *ct_normal(ct_random *random, const ct_scalar *scalar, int rank,
                             const int64_t *shape, double mean, double deviation);
+/**
+ * A tensor of whole numbers, uniform in [low, high): item i is low + floor(w (high - low) / 2^128)
+ * with w the 128 bits of its counter's block. Of any type that is made from whole numbers
+ * (CT_EDTYPE); CT_EDOMAIN where low >= high or some of the numbers do not fit the type exactly.
+ */
+CT_API ct_tensor *ct_random_integers(ct_random *random, const ct_scalar *scalar, int rank,
+                                     const int64_t *shape, int64_t low, int64_t high);
+/** A permutation of 0 .. n-1 as an i64 tensor: the numbers of ct_random_permutation(). */
+CT_API ct_tensor *ct_permutation(ct_random *random, int64_t n);
 /** A permutation of 0 .. n-1 (Fisher-Yates, by ct_random_below()), into @p order. */
 CT_API void ct_random_permutation(ct_random *random, size_t n, int64_t *order);
 

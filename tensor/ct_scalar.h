@@ -45,16 +45,30 @@ typedef struct ct_scalar ct_scalar;
 typedef size_t ct_loop_fn(const ct_scalar *self, enum ct_op op, size_t n, char *const ptr[],
                           const ptrdiff_t step[]);
 
-/** One item: `in[0 .. arity-1]` are its operands. @return false where there is no result. */
+/**
+ * One item: `in[0 .. arity-1]` are its operands; @p out is none of them. A comparison writes one byte,
+ * 0 or 1; a choice reads one as its first operand. @return false where there is no result.
+ */
 typedef bool ct_item_fn(const ct_scalar *self, enum ct_op op, const void *const in[], void *out);
 
-/** The order-fixed reductions that a scalar type may offer. */
-enum ct_fold { CT_FOLD_SUM, CT_FOLD_MAX, CT_FOLD_MIN, CT_FOLD_COUNT };
+/**
+ * The reductions that a scalar type may offer. Sums and products follow the one order of the
+ * contract (docs/design.md, "Reductions"); the others do not depend on an order.
+ */
+enum ct_fold {
+    CT_FOLD_SUM,
+    CT_FOLD_MAX,  /**< of bool: any */
+    CT_FOLD_MIN,  /**< of bool: all */
+    CT_FOLD_PROD, /**< the lanes and trees of the sum, multiplied; the product of nothing is 1 */
+    CT_FOLD_ARGMAX, /**< y is an int64_t: the place of the first NaN, else of the first maximum */
+    CT_FOLD_ARGMIN, /**< y is an int64_t: the place of the first NaN, else of the first minimum */
+    CT_FOLD_COUNT
+};
 
 /**
  * @p count independent reductions of @p n items each. All steps are in bytes and signed.
  * Reduction j reads `x + j * x_next + i * x_step` for i < n and writes `y + j * y_next`.
- * n > 0 for max and min.
+ * n > 0 but for sums and products.
  */
 struct ct_fold_job {
     size_t n, count;
@@ -81,14 +95,27 @@ struct ct_matmul_job {
     ptrdiff_t c_row, c_col;
 };
 
+/** @return CT_ENOMEM when no scratch memory could be had, CT_EOVERFLOW when an item of the result
+ *  does not fit the type, otherwise CT_OK. */
+typedef ct_status ct_matmul_fn(const ct_scalar *self, const struct ct_matmul_job *job);
+
+/**
+ * The strict chain y_0 = x_0, y_i = y_{i-1} op x_i over n > 0 items, of add or mul; steps in bytes
+ * and signed. A @p y_step of 0 leaves the last result alone. @return the items done, as a loop does.
+ */
+typedef size_t ct_chain_fn(const ct_scalar *self, enum ct_op op, size_t n, const char *x,
+                           ptrdiff_t x_step, char *y, ptrdiff_t y_step);
+
 /** A scalar type. Objects of this type are constant and outlive every tensor that uses them. */
 struct ct_scalar {
     const char *name;
-    size_t size;  /**< bytes of an item */
+    size_t size;  /**< bytes of an item; the defaults below are for up to 256 */
     size_t align; /**< its alignment, a power of two, at most 64 */
     unsigned traits;
     int level;             /**< 0, or the level of a dual number */
-    const ct_scalar *base; /**< what a dual's value and tangent are made of, or NULL */
+    /** What a dual's value and tangents are made of, or NULL. The value comes first, and it alone
+     *  is compared. */
+    const ct_scalar *base;
 
     /* Required. */
     double (*to_double)(const ct_scalar *self, const void *item);
@@ -107,23 +134,51 @@ struct ct_scalar {
 
     /* Optional, with defaults made from the ops. */
     ct_fold_fn *fold[CT_FOLD_COUNT];
-    /** @return CT_ENOMEM when no scratch memory could be had, CT_EOVERFLOW when an item of the
-     *  result does not fit the type, otherwise CT_OK. */
-    ct_status (*matmul)(const ct_scalar *self, const struct ct_matmul_job *job);
+    ct_matmul_fn *matmul;
+    /** Without it a chain is a loop of one item, again and again. */
+    ct_chain_fn *chain;
+
+    /* Optional: exact whole numbers, past what a double can hold. Without them to_double and
+       from_double serve. */
+    /** @return false, and leaves @p value alone, where the item is not a whole number that fits. */
+    bool (*to_i64)(const ct_scalar *self, const void *item, int64_t *value);
+    /** @return false, and leaves the item alone, where the type does not hold @p value exactly. */
+    bool (*from_i64)(const ct_scalar *self, void *item, int64_t value);
 };
 
-/** The loop of an elementwise op, the type's own or a default; NULL: the type has no such op. */
+/**
+ * The loop of an elementwise op; NULL: the type has no such op. It is, in this order, the type's own
+ * loop; one around its function of an item; for `where`, one that copies bytes; or the value formula
+ * of the op's row (ct_op_value_text()), where the type brings every word of it and the formula is not
+ * the op itself: add and mul give square. Formulas that ask for less or greater need CT_ORDERED: with
+ * a partial order they would mean something else. A formula rounds at every step, and of a checked
+ * type fails where a step fails that the result depends on.
+ */
 CT_API ct_loop_fn *ct_scalar_loop(const ct_scalar *scalar, enum ct_op op);
-/** The reduction, the type's own or a default; NULL: the type has none. */
+/**
+ * The reduction, the type's own or one made from add, mul, maximum or less, in the order of the
+ * contract; NULL: the type has none. The default of a checked type fails where any partial sum does.
+ * Places of extremes need CT_ORDERED.
+ */
 CT_API ct_fold_fn *ct_scalar_fold(const ct_scalar *scalar, enum ct_fold fold);
+/**
+ * The matrix product, the type's own or one made from mul and add, which rounds products before it
+ * adds them, in inner blocks of 256 from zero; NULL: the type has none. Where it fails, the result is
+ * left half made.
+ */
+CT_API ct_matmul_fn *ct_scalar_matmul(const ct_scalar *scalar);
+/** Whether the type has an elementwise op: its own or a default. Allocates nothing. */
+CT_API bool ct_scalar_has(const ct_scalar *scalar, enum ct_op op);
 
 CT_API extern const ct_scalar ct_scalar_f32;  /**< IEEE 754 binary32 */
 CT_API extern const ct_scalar ct_scalar_f64;  /**< IEEE 754 binary64 */
-CT_API extern const ct_scalar ct_scalar_i64;  /**< labels and indices; no arithmetic yet */
+CT_API extern const ct_scalar ct_scalar_i32;  /**< checked integers of 32 bits */
+CT_API extern const ct_scalar ct_scalar_i64;  /**< checked integers of 64 bits; labels, indices */
 CT_API extern const ct_scalar ct_scalar_bool; /**< masks: one byte, 0 or 1 */
 
 #define CT_F32  (&ct_scalar_f32)
 #define CT_F64  (&ct_scalar_f64)
+#define CT_I32  (&ct_scalar_i32)
 #define CT_I64  (&ct_scalar_i64)
 #define CT_BOOL (&ct_scalar_bool)
 

@@ -85,6 +85,10 @@ CT_API bool ct_is_dense(const ct_tensor *t);
 CT_API const void *ct_data(const ct_tensor *t);
 /** Reads the item at an index, as a double. Negative indices count from the end. */
 CT_API ct_status ct_get(const ct_tensor *t, int rank, const int64_t *index, double *value);
+/** Reads item @p i in row-major order, as a double; a negative number counts from the end. */
+CT_API ct_status ct_get_flat(const ct_tensor *t, int64_t i, double *value);
+/** Copies the item at an index as it is, in the tensor's own type. */
+CT_API ct_status ct_get_item(const ct_tensor *t, int rank, const int64_t *index, void *item);
 /** The only item of a tensor of one item, as a double; NaN (with an error) for others. */
 CT_API double ct_item(const ct_tensor *t);
 /** All items in row-major order as doubles; @p count must be ct_count(). */
@@ -93,7 +97,9 @@ CT_API ct_status ct_to_doubles(const ct_tensor *t, size_t count, double *values)
 CT_API ct_status ct_to_items(const ct_tensor *t, size_t bytes, void *items);
 /** Same scalar type, shape and values, whatever the layouts; NaN equals NaN. */
 CT_API bool ct_tensor_equal(const ct_tensor *a, const ct_tensor *b);
-/** Same shape and |a - b| <= atol + rtol |b| for every item; NaN is close to NaN. */
+/** Same shape and |a - b| <= atol + rtol |b| for every item; NaN is close to NaN, an infinity to
+ *  itself. Duals are compared part by part, a number and a dual as if its tangents were 0; whole
+ *  numbers differ exactly. Scalar types may differ. */
 CT_API bool ct_all_close(const ct_tensor *a, const ct_tensor *b, double rtol, double atol);
 /**
  * Writes nested brackets of items as snprintf does: never more than @p size bytes, terminated;
@@ -110,16 +116,27 @@ CT_API ct_status ct_check_tensor(const ct_tensor *t);
 CT_API void *ct_data_for_write(ct_tensor *t);
 /** Sets the item at an index; negative indices count from the end. */
 CT_API ct_status ct_set(ct_tensor *t, int rank, const int64_t *index, double value);
+/** Sets item @p i in row-major order; a negative number counts from the end. */
+CT_API ct_status ct_set_flat(ct_tensor *t, int64_t i, double value);
+/** Sets the item at an index to one of the tensor's own type. */
+CT_API ct_status ct_set_item(ct_tensor *t, int rank, const int64_t *index, const void *item);
 /** Sets all items to one value; CT_EDOMAIN, with nothing written, where it does not fit the scalar
  *  type. */
 CT_API ct_status ct_fill(ct_tensor *t, double value);
 /** @} */
 
-/** @name Views: O(rank), no copy of items (ct_reshape() may need one) @{ */
+/** @name Views: O(rank), no copy of items
+ *  A view is another variable that shares storage; a write to either never shows in the other. It
+ *  takes one small allocation. ct_reshape() and ct_flatten() may need one copy. Axis names follow
+ *  the axes (ct_names.h); an axis that a view adds has none. @{ */
 /** Items start, start + step, ... before stop on one axis, with Python's rules for negative and
  *  out-of-range bounds; step != 0. `CT_END` as stop reaches the end in either direction. */
 #define CT_END INT64_MIN
 CT_API ct_tensor *ct_slice(const ct_tensor *t, int axis, int64_t start, int64_t stop, int64_t step);
+/** The same on the first @p n axes at once; the others stay whole. A NULL array means the default:
+ *  steps of 1, starts at the beginning in the step's direction, stops of CT_END. */
+CT_API ct_tensor *ct_slice_all(const ct_tensor *t, int n, const int64_t *starts,
+                               const int64_t *stops, const int64_t *steps);
 /** One index of an axis, which is dropped. Negative indices count from the end. */
 CT_API ct_tensor *ct_select(const ct_tensor *t, int axis, int64_t index);
 /** Swaps the last two axes; a tensor of rank < 2 as it is. */
@@ -128,35 +145,37 @@ CT_API ct_tensor *ct_transpose(const ct_tensor *t);
 CT_API ct_tensor *ct_swap_axes(const ct_tensor *t, int axis, int other);
 /** Axis i of the result is axis axes[i] of @p t; @p n must be the rank. */
 CT_API ct_tensor *ct_permute(const ct_tensor *t, int n, const int *axes);
+/** Puts one axis at place @p to of the result; the others keep their order. */
+CT_API ct_tensor *ct_move_axis(const ct_tensor *t, int axis, int to);
 /** Same items in row-major order in another shape; one extent may be -1. A view when the strides
  *  allow it (see ct_can_view_as()), else one copy. */
 CT_API ct_tensor *ct_reshape(const ct_tensor *t, int rank, const int64_t *shape);
+/** Axes @p first to @p last, both included, as one; of rank 0: one axis of one item. */
+CT_API ct_tensor *ct_flatten(const ct_tensor *t, int first, int last);
 /** A new axis of extent 1 before @p axis (-1: after the last). */
 CT_API ct_tensor *ct_expand_dims(const ct_tensor *t, int axis);
 /** Drops an axis of extent 1, or all of them with CT_ALL. */
 CT_API ct_tensor *ct_squeeze(const ct_tensor *t, int axis);
-/** The items of an axis in reverse, by a negative stride. */
+/** Drops several axes of extent 1. */
+CT_API ct_tensor *ct_squeeze_axes(const ct_tensor *t, int n, const int *axes);
+/** The items of an axis (or of all, CT_ALL) in reverse, by a negative stride. */
 CT_API ct_tensor *ct_flip(const ct_tensor *t, int axis);
+/** The items of several axes in reverse. */
+CT_API ct_tensor *ct_flip_axes(const ct_tensor *t, int n, const int *axes);
 /** NumPy's broadcasting to a given shape, by zero strides. */
 CT_API ct_tensor *ct_broadcast_to(const ct_tensor *t, int rank, const int64_t *shape);
-/** @} */
-
-/** @name Reductions
- *  Along one axis (or CT_ALL); the `_axes` forms take several. The result depends on the items in
- *  order alone, never on layout, threads or instruction set: blocks of 1,024 items, 16 lanes, fixed
- *  pairwise trees (docs/design.md, "Reductions"). max and min propagate NaN. A reduced axis is
- *  dropped, or with @p keepdims stays with extent 1. No axes at all reduce nothing: a copy.
- *
- *  The sum of nothing is 0; mean, max and min of nothing are CT_EDOMAIN. CT_EDTYPE for bool and
- *  i64, which have no arithmetic; CT_EAXIS for an axis out of range or given twice. @{ */
-CT_API ct_tensor *ct_sum(const ct_tensor *t, int axis, bool keepdims);
-CT_API ct_tensor *ct_mean(const ct_tensor *t, int axis, bool keepdims);
-CT_API ct_tensor *ct_max(const ct_tensor *t, int axis, bool keepdims);
-CT_API ct_tensor *ct_min(const ct_tensor *t, int axis, bool keepdims);
-CT_API ct_tensor *ct_sum_axes(const ct_tensor *t, int n, const int *axes, bool keepdims);
-CT_API ct_tensor *ct_mean_axes(const ct_tensor *t, int n, const int *axes, bool keepdims);
-CT_API ct_tensor *ct_max_axes(const ct_tensor *t, int n, const int *axes, bool keepdims);
-CT_API ct_tensor *ct_min_axes(const ct_tensor *t, int n, const int *axes, bool keepdims);
+/** The items [..., i, ..., i + offset, ...] of two axes, which are dropped; i runs along a new last
+ *  axis. A negative offset lies below the main diagonal; one outside gives no items. */
+CT_API ct_tensor *ct_diagonal(const ct_tensor *t, int64_t offset, int axis, int other);
+/** All windows of @p size items along an axis, @p step > 0 items apart, which may overlap: the axis
+ *  counts the windows, (extent - size) / step + 1 of them, and a new last axis the items in each. */
+CT_API ct_tensor *ct_unfold(const ct_tensor *t, int axis, int64_t size, int64_t step);
+/** Cuts an axis into @p n parts of one size, which must divide the extent. @p parts receives n
+ *  views, each to be freed; on failure it is not touched. */
+CT_API ct_status ct_split(const ct_tensor *t, int axis, int64_t n, ct_tensor *parts[]);
+/** The same for parts of given sizes, whose sum must be the extent. */
+CT_API ct_status ct_split_sizes(const ct_tensor *t, int axis, int64_t n, const int64_t *sizes,
+                                ct_tensor *parts[]);
 /** @} */
 
 /** @name Elementwise, by the op's number
@@ -168,8 +187,6 @@ CT_API ct_tensor *ct_apply(enum ct_op op, int n, const ct_tensor *const in[]);
 
 /** @name Rows along an axis: exact at infinities
  *  CT_EDTYPE for bool and i64. The axis may be CT_ALL for rank 1 alone. @{ */
-/** log of the sum of exponentials; of nothing it is -infinity. */
-CT_API ct_tensor *ct_logsumexp(const ct_tensor *t, int axis, bool keepdims);
 /** Exponentials scaled to sum 1. One +infinity in a row takes all, the limit; a row that is all
  *  -infinity is NaN by definition. */
 CT_API ct_tensor *ct_softmax(const ct_tensor *t, int axis);
@@ -178,8 +195,8 @@ CT_API ct_tensor *ct_log_softmax(const ct_tensor *t, int axis);
 /** @} */
 
 /** @name Choosing by index @{ */
-/** t[..., index[...]]: one item of the last axis per row. @p index is i64 and has the shape of @p t
- *  without its last axis; CT_EINDEX names the first index that is out of range. */
+/** t[..., index[...]]: one item of the last axis per row. @p index is i64 or i32 and has the
+ *  shape of @p t without its last axis; CT_EINDEX names the first index that is out of range. */
 CT_API ct_tensor *ct_pick(const ct_tensor *t, const ct_tensor *index);
 /** The transpose of ct_pick(): zeros with a new last axis of @p extent, the items of @p t at
  *  @p index; @p index has the shape of @p t. */
@@ -217,12 +234,21 @@ CT_API bool ct_can_broadcast(int rank_a, const int64_t *a, int rank_b, const int
 /** The shape of NumPy's broadcasting; returns its rank, or -1 when there is none. */
 CT_API int ct_broadcast_shape(int rank_a, const int64_t *a, int rank_b, const int64_t *b,
                               int64_t shape[8]);
+CT_API bool ct_can_broadcast_to(const ct_tensor *t, int rank, const int64_t *shape);
+/** What a slice of an axis of @p extent items means: it takes `first`, `first + step`, ..., @p count
+ *  items; first is 0 where there are none. False, with nothing written, where step is 0 or the
+ *  extent is negative. */
+CT_API bool ct_slice_range(int64_t extent, int64_t start, int64_t stop, int64_t step,
+                           int64_t *first, int64_t *count);
+CT_API bool ct_can_select(const ct_tensor *t, int axis, int64_t index);
+CT_API bool ct_can_permute(const ct_tensor *t, int n, const int *axes);
+CT_API bool ct_can_squeeze(const ct_tensor *t, int n, const int *axes);
+CT_API bool ct_can_unfold(const ct_tensor *t, int axis, int64_t size, int64_t step);
+CT_API bool ct_can_split(const ct_tensor *t, int axis, int64_t n);
 CT_API bool ct_can_reshape(const ct_tensor *t, int rank, const int64_t *shape);
 /** Whether ct_reshape() would be a view. */
 CT_API bool ct_can_view_as(const ct_tensor *t, int rank, const int64_t *shape);
 CT_API bool ct_can_matmul(const ct_tensor *a, const ct_tensor *b);
-/** Whether max, min and mean along these axes have at least one item each. */
-CT_API bool ct_can_reduce(const ct_tensor *t, int n, const int *axes);
 /** @} */
 
 CT_END_DECLS

@@ -1,139 +1,173 @@
-/* Elementwise ops on tensors: broadcasting, layouts and threads, for any scalar type. */
+/* Elementwise ops on tensors: broadcasting, result types and errors, for any scalar type. */
+
+#include "tensor/elementwise.h"
 
 #include "tensor/fail.h"
-#include "tensor/parallel.h"
-#include "tensor/tensor_impl.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-/* Items a thread takes at a time; below two of these one core is faster. */
-enum { GRAIN = 1 << 14 };
-
-/* A loop over operands: the nest's steps are in bytes, and its innermost loop is a row. */
-struct job {
-    const ct_scalar *self;
-    enum ct_op op;
-    ct_loop_fn *loop;
-    struct ct__nest nest;
-    char *ptr[CT__MAX_OPERANDS];
-};
-
-/* The step in bytes of an operand along an axis of the result, 0 where it is broadcast. */
-static int64_t operand_step(const ct_tensor *t, int rank, int axis) {
-    return ct__stride_at(rank, axis, t->rank, t->shape, t->strides) * (int64_t)t->scalar->size;
-}
-
-static void set_operands(struct job *job, int n, const ct_tensor *const in[],
-                         const ct_tensor *out) {
-    const ct_tensor *operand[CT__MAX_OPERANDS];
-    int64_t step[CT__MAX_OPERANDS];
-    for (int i = 0; i <= n; i++) {
-        operand[i] = i < n ? in[i] : out;
-        job->ptr[i] = ct__first(operand[i]);
-    }
-    ct__nest_start(&job->nest, n + 1);
-    for (int axis = 0; axis < out->rank; axis++) {
-        for (int i = 0; i <= n; i++)
-            step[i] = operand_step(operand[i], out->rank, axis);
-        ct__nest_add(&job->nest, out->shape[axis], step);
-    }
-    ct__nest_fuse(&job->nest);
-    if (job->nest.rank > 0)
-        return;
-    job->nest.rank = 1; /* one item is a row as well */
-    job->nest.shape[0] = 1;
-    for (int i = 0; i <= n; i++)
-        job->nest.step[i][0] = (int64_t)operand[i]->scalar->size;
-}
-
-static void run_range(void *context, size_t begin, size_t end) {
-    const struct job *job = context;
-    const struct ct__nest *nest = &job->nest;
-    int row = nest->rank - 1;
-    size_t extent = (size_t)nest->shape[row], from = begin % extent;
-    char *ptr[CT__MAX_OPERANDS];
-    ptrdiff_t step[CT__MAX_OPERANDS];
-    struct ct__walk walk;
-    for (int i = 0; i < nest->operands; i++)
-        step[i] = (ptrdiff_t)nest->step[i][row];
-    ct__walk_start(&walk, nest, row, begin / extent);
-    while (begin < end) {
-        size_t count = extent - from < end - begin ? extent - from : end - begin;
-        for (int i = 0; i < nest->operands; i++)
-            ptr[i] = job->ptr[i] + walk.at[i] + (ptrdiff_t)from * step[i];
-        job->loop(job->self, job->op, count, ptr, step);
-        begin += count;
-        from = 0;
-        ct__walk_next(&walk, nest, row);
-    }
-}
+// --- what is asked for
 
 /* The scalar type that the operands share, leaving out the mask of a choice. */
 static const ct_scalar *common_scalar(const char *who, enum ct_op op, int n,
                                       const ct_tensor *const in[]) {
     int first = ct_op_kind_of(op) == CT_KIND_SELECT ? 1 : 0;
     if (first == 1 && in[0]->scalar != CT_BOOL)
-        return ct__fail_null(CT_EDTYPE, who, "%s needs a mask of bool and was given %s",
-                             ct_op_name(op), in[0]->scalar->name);
+        return !who ? NULL
+                    : ct__fail_null(CT_EDTYPE, who, "%s needs a mask of bool and was given %s",
+                                    ct_op_name(op), in[0]->scalar->name);
     for (int i = first + 1; i < n; i++)
         if (in[i]->scalar != in[first]->scalar)
-            return ct__fail_null(CT_EDTYPE, who, "%s needs one scalar type: %s and %s were given",
-                                 ct_op_name(op), in[first]->scalar->name, in[i]->scalar->name);
+            return !who ? NULL
+                        : ct__fail_null(
+                              CT_EDTYPE, who, "%s needs one scalar type: %s and %s were given",
+                              ct_op_name(op), in[first]->scalar->name, in[i]->scalar->name);
     return in[first]->scalar;
 }
 
-static ct_status broadcast_all(const char *who, int n, const ct_tensor *const in[], int *rank,
-                               int64_t shape[CT_MAX_RANK]) {
-    *rank = in[0]->rank;
-    memcpy(shape, in[0]->shape, sizeof in[0]->shape);
-    for (int i = 1; i < n; i++) {
-        int64_t wider[CT_MAX_RANK];
-        int wider_rank;
-        ct_status status =
-            ct__broadcast(who, *rank, shape, in[i]->rank, in[i]->shape, &wider_rank, wider);
-        if (status != CT_OK)
-            return status;
-        *rank = wider_rank;
-        memcpy(shape, wider, sizeof wider);
+ct_status ct__elementwise_plan(const char *who, enum ct_op op, int n, const ct_tensor *const in[],
+                               struct ct__elementwise *e) {
+    e->op = op;
+    e->n = n;
+    e->scalar = common_scalar(who, op, n, in);
+    if (!e->scalar)
+        return CT_EDTYPE;
+    e->loop = ct_scalar_loop(e->scalar, op);
+    if (!e->loop)
+        return !who ? CT_EDTYPE
+                    : ct__fail(CT_EDTYPE, who, "%s has no %s", e->scalar->name, ct_op_name(op));
+    e->result = ct_op_gives_mask(op) ? CT_BOOL : e->scalar;
+    return ct__broadcast_tensors(who, n, in, &e->rank, e->shape);
+}
+
+bool ct__elementwise_may_fail(const struct ct__elementwise *e) {
+    return e->scalar->traits & CT_CHECKED && e->result == e->scalar;
+}
+
+// --- items without a result
+
+static void find_index(int rank, const int64_t *shape, size_t item, int64_t index[CT_MAX_RANK]) {
+    for (int i = rank - 1; i >= 0; i--) {
+        index[i] = (int64_t)(item % (size_t)shape[i]);
+        item /= (size_t)shape[i];
     }
-    return CT_OK;
+}
+
+static const char *operand_at(const ct_tensor *t, int rank, const int64_t *index) {
+    int64_t distance = 0;
+    for (int i = 0; i < rank; i++)
+        distance += index[i] * ct__stride_at(rank, i, t->rank, t->shape, t->strides);
+    return ct__first(t) + distance * (ptrdiff_t)t->scalar->size;
+}
+
+enum { NUMBER_BYTES = 72 };
+
+ct_status ct__fail_item(const char *who, ct_status code, const char *name, const char *joint, int n,
+                        const ct_tensor *const in[], int rank, const int64_t *shape, size_t item,
+                        const char *what) {
+    int64_t index[CT_MAX_RANK] = {0};
+    char place[CT__SHAPE_TEXT_BYTES] = "", operands[CT__MAX_OPERANDS * NUMBER_BYTES] = "";
+    size_t length = 0;
+    find_index(rank, shape, item, index);
+    for (int k = 0; k < n; k++) {
+        char number[NUMBER_BYTES - 8];
+        in[k]->scalar->format(in[k]->scalar, operand_at(in[k], rank, index), number, sizeof number);
+        length += (size_t)snprintf(operands + length, sizeof operands - length, "%s%s",
+                                   k == 0       ? ""
+                                   : k == n - 1 ? joint
+                                                : ", ",
+                                   number);
+    }
+    ct__format_shape(place, sizeof place, rank, index);
+    return ct__fail(code, who, "%s of %s%s%s%s", name, operands, rank > 0 ? " at index " : "",
+                    rank > 0 ? place : "", what);
+}
+
+// What the op makes of the same numbers as doubles: NaN where it is not defined at all.
+static double on_doubles(const struct ct__elementwise *e, double value[]) {
+    ct_loop_fn *loop = ct_scalar_loop(CT_F64, e->op);
+    double result = 0;
+    char *ptr[CT__MAX_OPERANDS];
+    ptrdiff_t step[CT__MAX_OPERANDS];
+    if (!loop || ct_op_kind_of(e->op) != CT_KIND_MAP)
+        return 0;
+    for (int i = 0; i <= e->n; i++) {
+        ptr[i] = (char *)(i < e->n ? &value[i] : &result);
+        step[i] = sizeof result;
+    }
+    loop(CT_F64, e->op, 1, ptr, step);
+    return result;
+}
+
+static ct_status fail_at(const char *who, const struct ct__elementwise *e,
+                         const ct_tensor *const in[], size_t item) {
+    int64_t index[CT_MAX_RANK];
+    double value[CT__MAX_OPERANDS];
+    char what[80];
+    find_index(e->rank, e->shape, item, index);
+    for (int i = 0; i < e->n; i++)
+        value[i] = in[i]->scalar->to_double(in[i]->scalar, operand_at(in[i], e->rank, index));
+    bool divides = e->op == CT_OP_div || e->op == CT_OP_floor_div || e->op == CT_OP_mod;
+    bool by_zero = value[e->n - 1] == 0 && (divides || e->op == CT_OP_reciprocal);
+    double real = by_zero ? 0 : on_doubles(e, value);
+    bool undefined = isnan(real) || (isinf(real) && e->n == 1 && value[0] == 0); // log of 0
+    if (by_zero)
+        snprintf(what, sizeof what, ": division by zero");
+    else if (undefined)
+        snprintf(what, sizeof what, " is not defined");
+    else
+        snprintf(what, sizeof what, " does not fit %.48s", e->result->name);
+    return ct__fail_item(who, by_zero || undefined ? CT_EDOMAIN : CT_EOVERFLOW, ct_op_name(e->op),
+                         divides ? " by " : " and ", e->n, in, e->rank, e->shape, item, what);
+}
+
+// --- the work
+
+static size_t run_loop(const void *context, size_t n, char *const ptr[], const ptrdiff_t step[]) {
+    const struct ct__elementwise *e = context;
+    return e->loop(e->scalar, e->op, n, ptr, step);
+}
+
+ct_status ct__elementwise_run(const char *who, const struct ct__elementwise *e,
+                              const ct_tensor *const in[], size_t count, char *to) {
+    if (count == 0)
+        return CT_OK;
+    size_t done =
+        ct__for_rows(run_loop, e, e->n, in, e->rank, e->shape, count, e->result->size, to);
+    return done == count ? CT_OK : fail_at(who, e, in, done);
 }
 
 ct_tensor *ct__apply(const char *who, enum ct_op op, int n, const ct_tensor *const in[]) {
+    struct ct__elementwise e;
     for (int i = 0; i < n; i++)
         if (!in[i])
             return ct__null(who);
-    const ct_scalar *scalar = common_scalar(who, op, n, in);
-    if (!scalar)
+    if (ct__elementwise_plan(who, op, n, in, &e))
         return NULL;
-    struct job job;
-    job.self = scalar;
-    job.op = op;
-    job.loop = ct_scalar_loop(scalar, op);
-    if (!job.loop)
-        return ct__fail_null(CT_EDTYPE, who, "%s has no %s", scalar->name, ct_op_name(op));
-    int rank;
-    int64_t shape[CT_MAX_RANK];
-    if (broadcast_all(who, n, in, &rank, shape) != CT_OK)
+    ct_tensor *out = ct__empty(who, e.result, e.rank, e.shape);
+    if (out && (ct__names_merge(who, out, n, in) ||
+                ct__elementwise_run(who, &e, in, out->count, ct__first(out)))) {
+        ct_free(out);
         return NULL;
-    const ct_scalar *result = ct_op_kind_of(op) == CT_KIND_COMPARE ? CT_BOOL : scalar;
-    ct_tensor *out = ct__empty(who, result, rank, shape);
-    if (!out || out->count == 0)
-        return out;
-    set_operands(&job, n, in, out);
-    if (out->count < 2 * GRAIN)
-        run_range(&job, 0, out->count);
-    else
-        ct__parallel_for(out->count, GRAIN, run_range, &job);
+    }
     return out;
 }
 
-ct_tensor *ct_apply(enum ct_op op, int n, const ct_tensor *const in[]) {
+ct_status ct__check_op(const char *who, enum ct_op op, int n) {
     if ((unsigned)op >= CT_OP_COUNT || ct_op_arity(op) == 0)
-        return ct__fail_null(CT_EINVAL, __func__, "%d is not an elementwise op", (int)op);
+        return ct__fail(CT_EINVAL, who, "%d is not an elementwise op", (int)op);
     if (n != ct_op_arity(op))
-        return ct__fail_null(CT_EINVAL, __func__, "%s takes %d operands and %d were given",
-                             ct_op_name(op), ct_op_arity(op), n);
+        return ct__fail(CT_EINVAL, who, "%s takes %d operand%s and %d %s given", ct_op_name(op),
+                        ct_op_arity(op), ct_op_arity(op) == 1 ? "" : "s", n,
+                        n == 1 ? "was" : "were");
+    return CT_OK;
+}
+
+ct_tensor *ct_apply(enum ct_op op, int n, const ct_tensor *const in[]) {
+    if (ct__check_op(__func__, op, n))
+        return NULL;
     if (!in)
         return ct__null(__func__);
     return ct__apply(__func__, op, n, in);

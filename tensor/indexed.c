@@ -1,7 +1,9 @@
 /* Items chosen and placed by position, for any scalar type. */
 
+#include "tensor/index_impl.h"
+
+#include "tensor/ct_index.h"
 #include "tensor/fail.h"
-#include "tensor/tensor_impl.h"
 
 #include <string.h>
 
@@ -16,17 +18,22 @@ static struct ct__nest walk_both(struct ct__walk *walk, const ct_tensor *rows,
 
 static int64_t index_at(const ct_tensor *index, int64_t distance) {
     int64_t at;
-    memcpy(&at, ct__first(index) + distance * (ptrdiff_t)sizeof at, sizeof at);
-    return at;
+    int32_t narrow;
+    const char *item = ct__first(index) + distance * (ptrdiff_t)index->scalar->size;
+    if (index->scalar == CT_I64) {
+        memcpy(&at, item, sizeof at);
+        return at;
+    }
+    memcpy(&narrow, item, sizeof narrow);
+    return narrow;
 }
 
 /* One index within the extent for each row, where `rows` is walked by its shape alone. */
 static ct_status check_index(const char *who, const ct_tensor *index, const ct_tensor *rows,
                              int64_t extent) {
     char a[CT__SHAPE_TEXT_BYTES], b[CT__SHAPE_TEXT_BYTES];
-    if (index->scalar != CT_I64)
-        return ct__fail(CT_EDTYPE, who, "an index needs the scalar type i64 and %s was given",
-                        index->scalar->name);
+    if (ct__check_index_type(who, index))
+        return CT_EDTYPE;
     if (!ct__same_shape(index, rows)) {
         ct__format_shape(a, sizeof a, rows->rank, rows->shape);
         ct__format_shape(b, sizeof b, index->rank, index->shape);
@@ -59,6 +66,8 @@ ct_tensor *ct_pick(const ct_tensor *t, const ct_tensor *index) {
     if (check_index(who, index, &rows, t->shape[last]) != CT_OK)
         return NULL;
     ct_tensor *out = ct__empty(who, t->scalar, last, t->shape);
+    if (out)
+        ct__names_kept(out, t, 1u << last, false);
     if (!out || out->count == 0)
         return out;
     struct ct__walk walk;
@@ -84,6 +93,10 @@ ct_tensor *ct_place(const ct_tensor *t, const ct_tensor *index, int64_t extent) 
     memcpy(shape, t->shape, sizeof shape);
     shape[t->rank] = extent;
     ct_tensor *out = ct_zeros(t->scalar, t->rank + 1, shape);
+    if (out && t->names) {
+        ct__names_like(out, t);
+        out->name[t->rank] = -1;
+    }
     if (!out || t->count == 0)
         return out;
     struct ct__walk walk;
@@ -120,11 +133,42 @@ ct_tensor *ct_unslice(const ct_tensor *t, int axis, int64_t start, int64_t step,
     memcpy(shape, t->shape, sizeof shape);
     shape[axis] = extent;
     ct_tensor *out = ct_zeros(t->scalar, t->rank, shape);
+    if (out)
+        ct__names_like(out, t);
     if (!out || t->count == 0)
         return out;
     memcpy(strides, out->strides, sizeof strides);
     char *to = ct__first(out) + start * strides[axis] * (ptrdiff_t)t->scalar->size;
     strides[axis] *= step;
     ct__copy_items(t->scalar->size, t->rank, t->shape, ct__first(t), t->strides, to, strides);
+    return out;
+}
+
+ct_tensor *ct_one_hot(const ct_tensor *index, int64_t extent, const ct_scalar *scalar) {
+    struct ct__places places;
+    int64_t shape[CT_MAX_RANK];
+    if (!index || !scalar)
+        return ct__null(__func__);
+    if (index->rank == CT_MAX_RANK)
+        return ct__fail_null(CT_ESHAPE, __func__, "an index of rank %d cannot take another axis",
+                             index->rank);
+    memcpy(shape, index->shape, sizeof shape);
+    shape[index->rank] = extent;
+    ct_tensor *out = ct__empty(__func__, scalar, index->rank + 1, shape);
+    ct_tensor *one = out ? ct__empty(__func__, scalar, 0, NULL) : NULL;
+    if (!one || ct__fill_new(__func__, out, 0) || ct__fill_new(__func__, one, 1) ||
+        ct__read_places(__func__, index, index->rank, extent, &places)) {
+        ct_free(one);
+        ct_free(out);
+        return NULL;
+    }
+    for (size_t i = 0; i < index->count; i++)
+        memcpy(ct__first(out) + (i * (size_t)extent + (size_t)places.at[i]) * scalar->size,
+               ct__first(one), scalar->size);
+    int from[CT_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    from[index->rank] = -1;
+    ct__names_from(out, index, from);
+    ct__drop_places(&places);
+    ct_free(one);
     return out;
 }

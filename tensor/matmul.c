@@ -1,7 +1,9 @@
-#include "tensor/tensor_impl.h"
+#include "tensor/matmul.h"
 
+#include "tensor/ct_write.h"
 #include "tensor/fail.h"
 #include "tensor/parallel.h"
+#include "tensor/storage.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -43,7 +45,7 @@ static struct side side_of(const ct_tensor *t, bool left) {
 static enum fault make_plan(const ct_tensor *a, const ct_tensor *b, struct plan *plan, int *axis) {
     if (a->scalar != b->scalar)
         return TYPES_DIFFER;
-    if (!a->scalar->matmul)
+    if (!ct_scalar_matmul(a->scalar))
         return NO_MATMUL;
     if (a->rank == 0 || b->rank == 0)
         return RANK_ZERO;
@@ -103,26 +105,72 @@ static ct_status explain(const char *who, const ct_tensor *a, const ct_tensor *b
 // Products of matrix pairs: one job, moved over the nest of batches.
 struct products {
     const ct_scalar *scalar;
+    ct_matmul_fn *matmul;
     struct ct__nest batches; // in a and in b; results lie one behind the other
     struct ct_matmul_job job;
-    atomic_int status;
+    atomic_bool no_memory;
+    _Atomic size_t overflow; // the first product in which an item does not fit
 };
+
+static void note_overflow(struct products *p, size_t product) {
+    size_t first = atomic_load_explicit(&p->overflow, memory_order_relaxed);
+    while (product < first &&
+           !atomic_compare_exchange_weak_explicit(&p->overflow, &first, product,
+                                                  memory_order_relaxed, memory_order_relaxed))
+        continue;
+}
+
+static size_t result_bytes(const struct products *p) {
+    return p->job.m * p->job.n * p->scalar->size;
+}
+
+// The job of product i, where the walk stands.
+static struct ct_matmul_job job_at(const struct products *p, const struct ct__walk *walk,
+                                   size_t i) {
+    ptrdiff_t size = (ptrdiff_t)p->scalar->size;
+    struct ct_matmul_job job = p->job;
+    job.a += walk->at[0] * size;
+    job.b += walk->at[1] * size;
+    job.c += i * result_bytes(p);
+    return job;
+}
 
 static void run_products(void *context, size_t begin, size_t end) {
     struct products *p = context;
-    ptrdiff_t size = (ptrdiff_t)p->scalar->size;
-    ptrdiff_t result_bytes = (ptrdiff_t)(p->job.m * p->job.n) * size;
-    struct ct_matmul_job job = p->job;
     struct ct__walk walk;
     ct__walk_start(&walk, &p->batches, p->batches.rank, begin);
     for (size_t i = begin; i < end; i++, ct__walk_next(&walk, &p->batches, p->batches.rank)) {
-        job.a = p->job.a + walk.at[0] * size;
-        job.b = p->job.b + walk.at[1] * size;
-        job.c = p->job.c + (ptrdiff_t)i * result_bytes;
-        ct_status status = p->scalar->matmul(p->scalar, &job);
-        if (status)
-            atomic_store_explicit(&p->status, (int)status, memory_order_relaxed);
+        struct ct_matmul_job job = job_at(p, &walk, i);
+        ct_status status = p->matmul(p->scalar, &job);
+        if (status == CT_EOVERFLOW)
+            note_overflow(p, i);
+        else if (status)
+            atomic_store_explicit(&p->no_memory, true, memory_order_relaxed);
     }
+}
+
+// Whether a part of a product does not fit, from item (row, column) on.
+static bool overflows(const struct products *p, struct ct_matmul_job job, size_t row, size_t column,
+                      size_t m, size_t n) {
+    job.a += (ptrdiff_t)row * job.a_row;
+    job.b += (ptrdiff_t)column * job.b_col;
+    job.c += (ptrdiff_t)row * job.c_row + (ptrdiff_t)column * job.c_col;
+    job.m = m;
+    job.n = n;
+    return p->matmul(p->scalar, &job) == CT_EOVERFLOW;
+}
+
+// The row-major place of the first item that does not fit, which lies in this product.
+static size_t find_overflow(const struct products *p, size_t product) {
+    struct ct__walk walk;
+    ct__walk_start(&walk, &p->batches, p->batches.rank, product);
+    struct ct_matmul_job job = job_at(p, &walk, product);
+    size_t row = 0, column = 0;
+    while (row + 1 < job.m && !overflows(p, job, row, 0, 1, job.n))
+        row++;
+    while (column + 1 < job.n && !overflows(p, job, row, column, 1, 1))
+        column++;
+    return (product * job.m + row) * job.n + column;
 }
 
 static int64_t batch_stride(const struct side *side, int batch_rank, int axis) {
@@ -162,13 +210,15 @@ enum {
     LARGE_PRODUCT = 1 << 21, // those which the kernel spreads over threads itself
 };
 
-static ct_status multiply(const struct plan *plan, ct_tensor *result) {
-    const ct_scalar *scalar = result->scalar;
+// The products that make up the result, which has items, dense from `to`.
+static size_t plan_products(const struct plan *plan, char *to, struct products *p) {
+    const ct_scalar *scalar = plan->a.t->scalar;
     ptrdiff_t size = (ptrdiff_t)scalar->size;
     int64_t rows, row;
-    struct products p = {.scalar = scalar};
-    p.batches = batches_of(plan, &rows, &row);
-    p.job = (struct ct_matmul_job){
+    p->scalar = scalar;
+    p->matmul = ct_scalar_matmul(scalar);
+    p->batches = batches_of(plan, &rows, &row);
+    p->job = (struct ct_matmul_job){
         .m = (size_t)rows,
         .n = (size_t)plan->b.cols,
         .k = (size_t)plan->a.cols,
@@ -178,43 +228,114 @@ static ct_status multiply(const struct plan *plan, ct_tensor *result) {
         .b = ct__first(plan->b.t),
         .b_row = plan->b.row * size,
         .b_col = plan->b.col * size,
-        .c = ct__first(result),
+        .c = to,
         .c_row = (ptrdiff_t)plan->b.cols * size,
         .c_col = size,
     };
-    atomic_init(&p.status, CT_OK);
-    size_t batches = ct__nest_passes(&p.batches, p.batches.rank);
-    size_t work = result->count / batches * p.job.k; // of one product
-    size_t grain = work < LARGE_PRODUCT ? SMALL_PRODUCT / work + 1 : batches;
-    ct__parallel_for(batches, grain, run_products, &p);
-    return (ct_status)atomic_load_explicit(&p.status, memory_order_relaxed);
+    atomic_init(&p->no_memory, false);
+    atomic_init(&p->overflow, SIZE_MAX);
+    return ct__nest_passes(&p->batches, p->batches.rank);
 }
 
-static ct_status compute(const char *who, const struct plan *plan, ct_tensor *result) {
-    if (result->count == 0)
+// Whether a failure may leave the target written in part, so that it must not be worked on in
+// place: only the kernels promise that they leave it alone, and only for a single product.
+static bool may_spoil(const struct plan *plan, char *to) {
+    const ct_scalar *scalar = plan->a.t->scalar;
+    struct products p;
+    if (scalar != CT_F32 && scalar != CT_F64)
+        return true;
+    size_t products = plan_products(plan, to, &p);
+    return products > 1 && p.job.k > 0 && p.job.m * p.job.n > LARGE_PRODUCT / p.job.k;
+}
+
+static ct_status fail_overflow(const char *who, const struct plan *plan, size_t item) {
+    char place[CT__SHAPE_TEXT_BYTES];
+    ct_tensor shape = {.rank = plan->rank};
+    memcpy(shape.shape, plan->shape, sizeof shape.shape);
+    ct__format_index(place, sizeof place, &shape, item);
+    return ct__fail(CT_EOVERFLOW, who, "the item%s%s of the product does not fit %s",
+                    plan->rank > 0 ? " at index " : "", plan->rank > 0 ? place : "",
+                    plan->a.t->scalar->name);
+}
+
+// Computes `count` items into dense memory.
+static ct_status compute(const char *who, const struct plan *plan, size_t count, char *to) {
+    struct products p;
+    if (count == 0)
         return CT_OK;
-    if (plan->a.cols == 0)
-        return ct__fill_new(who, result, 0);
-    ct_status status = multiply(plan, result);
-    if (status)
-        ct__fail(status, who, "there is no memory for the copies of operands that matmul works on");
-    return status;
+    if (plan->a.cols == 0) {
+        ct__fill_items(plan->a.t->scalar, to, count, 0);
+        return CT_OK;
+    }
+    size_t products = plan_products(plan, to, &p);
+    size_t work = count / products * p.job.k; // of one product
+    size_t grain = work < LARGE_PRODUCT ? SMALL_PRODUCT / work + 1 : products;
+    ct__parallel_for(products, grain, run_products, &p);
+    if (atomic_load_explicit(&p.no_memory, memory_order_relaxed))
+        return ct__fail(CT_ENOMEM, who,
+                        "there is no memory for the copies of operands that matmul works on");
+    size_t first = atomic_load_explicit(&p.overflow, memory_order_relaxed);
+    return first == SIZE_MAX ? CT_OK : fail_overflow(who, plan, find_overflow(&p, first));
 }
 
-ct_tensor *ct_matmul(const ct_tensor *a, const ct_tensor *b) {
-    struct plan plan;
+static ct_status check(const char *who, const ct_tensor *a, const ct_tensor *b, struct plan *plan) {
     int axis = -1;
+    enum fault fault = make_plan(a, b, plan, &axis);
+    return fault ? explain(who, a, b, fault, plan, axis) : CT_OK;
+}
+
+ct_tensor *ct__matmul(const char *who, const ct_tensor *a, const ct_tensor *b) {
+    struct plan plan;
     if (!a || !b)
-        return ct__null(__func__);
-    enum fault fault = make_plan(a, b, &plan, &axis);
-    if (fault) {
-        explain(__func__, a, b, fault, &plan, axis);
+        return ct__null(who);
+    if (check(who, a, b, &plan))
         return NULL;
-    }
-    ct_tensor *result = ct__empty(__func__, a->scalar, plan.rank, plan.shape);
-    if (result && compute(__func__, &plan, result)) {
+    ct_tensor *result = ct__empty(who, a->scalar, plan.rank, plan.shape);
+    if (result && (ct__names_matmul(who, result, a, b) ||
+                   compute(who, &plan, result->count, ct__first(result)))) {
         ct_free(result);
         return NULL;
     }
     return result;
+}
+
+ct_tensor *ct_matmul(const ct_tensor *a, const ct_tensor *b) {
+    return ct__matmul(__func__, a, b);
+}
+
+// --- into a target
+
+static ct_status check_names(const char *who, const ct_tensor *c, const ct_tensor *a,
+                             const ct_tensor *b) {
+    ct_tensor product = {.rank = c->rank}, merged = product;
+    ct_status status = ct__names_matmul(who, &product, a, b);
+    if (!status)
+        status = ct__names_merge(who, &merged, 2, (const ct_tensor *[]){c, &product});
+    ct__names_drop(product.names);
+    ct__names_drop(merged.names);
+    return status;
+}
+
+ct_status ct_matmul_into(ct_tensor *c, const ct_tensor *a, const ct_tensor *b) {
+    struct plan plan;
+    if (!c || !a || !b)
+        return ct__fail_null_operand(__func__);
+    ct_status status = check(__func__, a, b, &plan);
+    if (!status)
+        status = ct__check_target(__func__, "matmul", a->scalar, plan.rank, plan.shape, c);
+    if (!status)
+        status = check_names(__func__, c, a, b);
+    if (status)
+        return status;
+    if (c != a && c != b && ct__is_writable(c) && !may_spoil(&plan, ct__first(c)))
+        return compute(__func__, &plan, c->count, ct__first(c));
+    struct ct__storage *s = ct__detached(__func__, c, false);
+    if (!s)
+        return CT_ENOMEM;
+    status = compute(__func__, &plan, c->count, s->data);
+    if (status)
+        ct__drop_share(s);
+    else
+        ct__adopt(c, s);
+    return status;
 }

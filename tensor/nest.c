@@ -77,8 +77,7 @@ void ct__nest_fuse(struct ct__nest *nest) {
         nest->rank = last + 1;
 }
 
-// Makes `count` steps of one loop.
-static void move(struct ct__walk *walk, const struct ct__nest *nest, int loop, int64_t count) {
+void ct__walk_skip(struct ct__walk *walk, const struct ct__nest *nest, int loop, int64_t count) {
     walk->index[loop] += count;
     for (int k = 0; k < nest->operands; k++)
         walk->at[k] += count * nest->step[k][loop];
@@ -89,7 +88,7 @@ void ct__walk_start(struct ct__walk *walk, const struct ct__nest *nest, int rank
         walk->at[k] = 0;
     for (int i = rank - 1; i >= 0; i--) {
         walk->index[i] = 0;
-        move(walk, nest, i, (int64_t)(pass % (size_t)nest->shape[i]));
+        ct__walk_skip(walk, nest, i, (int64_t)(pass % (size_t)nest->shape[i]));
         pass /= (size_t)nest->shape[i];
     }
 }
@@ -97,10 +96,10 @@ void ct__walk_start(struct ct__walk *walk, const struct ct__nest *nest, int rank
 void ct__walk_next(struct ct__walk *walk, const struct ct__nest *nest, int rank) {
     for (int i = rank - 1; i >= 0; i--) {
         if (walk->index[i] + 1 < nest->shape[i]) {
-            move(walk, nest, i, 1);
+            ct__walk_skip(walk, nest, i, 1);
             return;
         }
-        move(walk, nest, i, -walk->index[i]);
+        ct__walk_skip(walk, nest, i, -walk->index[i]);
     }
 }
 

@@ -20,6 +20,9 @@ static const struct row rows[] = {
 #define EW3(id, WORD, d0, d1, d2, value, p0, p1, p2, oracle, doc)                                  \
     ROW(id, MAP, 3, #value, doc, #p0, #p1, #p2)
 #define CMP(id, WORD, value, oracle, doc)         ROW(id, COMPARE, 2, #value, doc, "FLAT", "FLAT")
+#define TST(id, WORD, value, oracle, doc)         ROW(id, TEST, 1, #value, doc, "FLAT")
+#define LOGIC1(id, WORD, value, oracle, doc)      ROW(id, LOGIC, 1, #value, doc, "FLAT")
+#define LOGIC2(id, WORD, value, oracle, doc)      ROW(id, LOGIC, 2, #value, doc, "FLAT", "FLAT")
 #define SEL(id, WORD, value, p1, p2, oracle, doc) ROW(id, SELECT, 3, #value, doc, "FLAT", #p1, #p2)
 #define LINEAR(id, doc)                           ROW(id, LINEAR, 0, NULL, doc, NULL)
 #define BILINEAR(id, doc)                         ROW(id, BILINEAR, 0, NULL, doc, NULL)
@@ -44,6 +47,17 @@ enum ct_op_kind ct_op_kind_of(enum ct_op op) {
 
 int ct_op_arity(enum ct_op op) {
     return row_of(op)->arity;
+}
+
+bool ct_op_gives_mask(enum ct_op op) {
+    enum ct_op_kind kind = row_of(op)->kind;
+    return kind == CT_KIND_COMPARE || kind == CT_KIND_TEST || kind == CT_KIND_LOGIC;
+}
+
+bool ct_op_takes_mask(enum ct_op op, int argument) {
+    const struct row *row = row_of(op);
+    return argument >= 0 && argument < row->arity &&
+           (row->kind == CT_KIND_LOGIC || (row->kind == CT_KIND_SELECT && argument == 0));
 }
 
 const char *ct_op_doc(enum ct_op op) {

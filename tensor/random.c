@@ -10,6 +10,7 @@
 #include "tensor/tensor_impl.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 
 enum { ROUNDS = 10, GRAIN = 1 << 13, NORMAL_BLOCK = 1 << 15 };
@@ -182,9 +183,12 @@ ct_tensor *ct_uniform(ct_random *random, const ct_scalar *scalar, int rank, cons
         return NULL;
     double from = rounded(scalar, low), to = rounded(scalar, high);
     if (!(isfinite(from) && isfinite(to) && from < to && isfinite(to - from))) {
+        char from_text[40], to_text[40];
+        ct_scalar_f64.format(&ct_scalar_f64, &low, from_text, sizeof from_text);
+        ct_scalar_f64.format(&ct_scalar_f64, &high, to_text, sizeof to_text);
         ct_free(t);
-        return ct__fail_null(CT_EDOMAIN, who, "there is no uniform %s in [%g, %g)", scalar->name,
-                             low, high);
+        return ct__fail_null(CT_EDOMAIN, who, "there is no uniform %s in [%s, %s)", scalar->name,
+                             from_text, to_text);
     }
     struct draw d = {*random, from, to - from, next_below(scalar, to), ct__first(t), NULL};
     ct__parallel_for(t->count, GRAIN, scalar == CT_F32 ? fill_f32 : fill_f64, &d);
@@ -258,9 +262,12 @@ ct_tensor *ct_normal(ct_random *random, const ct_scalar *scalar, int rank, const
         return NULL;
     double reach = rounded(scalar, fabs(mean) + farthest * deviation); // NaN where one of them is
     if (!(isfinite(reach) && deviation >= 0)) {
+        char mean_text[40], deviation_text[40];
+        ct_scalar_f64.format(&ct_scalar_f64, &mean, mean_text, sizeof mean_text);
+        ct_scalar_f64.format(&ct_scalar_f64, &deviation, deviation_text, sizeof deviation_text);
         ct_free(t);
-        return ct__fail_null(CT_EDOMAIN, who, "there is no normal %s of mean %g and deviation %g",
-                             scalar->name, mean, deviation);
+        return ct__fail_null(CT_EDOMAIN, who, "there is no normal %s of mean %s and deviation %s",
+                             scalar->name, mean_text, deviation_text);
     }
     for (size_t at = 0; at < t->count; at += NORMAL_BLOCK) {
         ct_random here = {random->seed, random->stream, random->position + at};
@@ -274,5 +281,79 @@ ct_tensor *ct_normal(ct_random *random, const ct_scalar *scalar, int rank, const
         ct_free(z);
     }
     random->position += t->count;
+    return t;
+}
+
+// ---- whole numbers
+
+struct integers {
+    ct_random random;
+    const ct_scalar *scalar;
+    int64_t low;
+    uint64_t width;
+    char *items;
+    _Atomic bool misfit; // a number that the scalar type does not hold
+};
+
+// 128 random bits times the width, the high word: at most width / 2^128 from uniform, and item i
+// comes from counter i, as no draw is ever repeated.
+static void fill_integers(void *context, size_t begin, size_t end) {
+    struct integers *d = context;
+    char *item = d->items + begin * d->scalar->size;
+    for (size_t i = begin; i < end; i++, item += d->scalar->size) {
+        struct words w = block(&d->random, i);
+        u128 low_part = (u128)w.second * d->width >> 64;
+        uint64_t distance = (uint64_t)(((u128)w.first * d->width + low_part) >> 64);
+        if (!d->scalar->from_i64(d->scalar, item, (int64_t)((uint64_t)d->low + distance)))
+            d->misfit = true;
+    }
+}
+
+// Whether a type holds all whole numbers from low to last, tried at a place for an item. Of a real
+// type, an end and its neighbour tell: one of the two is odd, and odd numbers have no room to spare.
+static bool holds_range(const ct_scalar *scalar, char *place, int64_t low, int64_t last) {
+    return scalar->from_i64(scalar, place, low) && scalar->from_i64(scalar, place, last) &&
+           (low == last || (scalar->from_i64(scalar, place, low + 1) &&
+                            scalar->from_i64(scalar, place, last - 1)));
+}
+
+ct_tensor *ct_random_integers(ct_random *random, const ct_scalar *scalar, int rank,
+                              const int64_t *shape, int64_t low, int64_t high) {
+    static const char who[] = "ct_random_integers";
+    if (!random || !scalar)
+        return ct__fail_null(CT_EINVAL, who, "the %s is NULL",
+                             random ? "scalar type" : "generator");
+    if (!scalar->from_i64)
+        return ct__fail_null(CT_EDTYPE, who, "%s is not made from whole numbers", scalar->name);
+    if (low >= high)
+        return ct__fail_null(CT_EDOMAIN, who,
+                             "there is no whole number in [%" PRId64 ", %" PRId64 ")", low, high);
+    ct_tensor *t = ct__empty(who, scalar, rank, shape);
+    if (!t)
+        return NULL;
+    struct integers d = {*random, scalar, low, (uint64_t)high - (uint64_t)low, ct__first(t), false};
+    if (t->count > 0)
+        d.misfit = !holds_range(scalar, d.items, low, high - 1);
+    if (!d.misfit)
+        ct__parallel_for(t->count, GRAIN, fill_integers, &d);
+    if (d.misfit) {
+        ct_free(t);
+        return ct__fail_null(CT_EDOMAIN, who,
+                             "the whole numbers in [%" PRId64 ", %" PRId64 ") do not all fit %s",
+                             low, high, scalar->name);
+    }
+    random->position += t->count;
+    return t;
+}
+
+ct_tensor *ct_permutation(ct_random *random, int64_t n) {
+    static const char who[] = "ct_permutation";
+    if (!random)
+        return ct__fail_null(CT_EINVAL, who, "the generator is NULL");
+    if (n < 0)
+        return ct__fail_null(CT_ESHAPE, who, "the number of items %" PRId64 " is negative", n);
+    ct_tensor *t = ct__empty(who, CT_I64, 1, &n);
+    if (t)
+        ct_random_permutation(random, (size_t)n, (int64_t *)(void *)ct__first(t));
     return t;
 }

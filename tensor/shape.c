@@ -1,9 +1,11 @@
 #include "tensor/tensor_impl.h"
 
 #include "tensor/checked.h"
+#include "tensor/ct_names.h"
 #include "tensor/fail.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 bool ct__count_items(size_t item_size, int rank, const int64_t *shape, size_t *count) {
@@ -99,9 +101,12 @@ ct_status ct__check_axis(const char *who, int rank, int axis, int *result) {
         *result = axis < 0 ? axis + rank : axis;
         return CT_OK;
     }
-    return !who ? CT_EAXIS
-                : ct__fail(CT_EAXIS, who, "the axis %d is out of range for a tensor of rank %d",
-                           axis, rank);
+    if (!who)
+        return CT_EAXIS;
+    if (axis == CT_NO_AXIS) // of a name that was not found: the error that is pending says so
+        return ct__fail_null_operand(who);
+    return ct__fail(CT_EAXIS, who, "the axis %d is out of range for a tensor of rank %d", axis,
+                    rank);
 }
 
 ct_status ct__check_axes(const char *who, int rank, int n, const int *axes, unsigned *mask) {
@@ -126,16 +131,6 @@ ct_status ct__check_axes(const char *who, int rank, int n, const int *axes, unsi
     }
     *mask = found;
     return CT_OK;
-}
-
-bool ct_can_reduce(const ct_tensor *t, int n, const int *axes) {
-    unsigned mask;
-    if (!t || ct__check_axes(NULL, t->rank, n, axes, &mask))
-        return false;
-    for (int i = 0; i < t->rank; i++)
-        if (mask & 1u << i && t->shape[i] == 0)
-            return false;
-    return true;
 }
 
 // --- broadcasting
@@ -180,6 +175,56 @@ ct_status ct__broadcast(const char *who, int rank_a, const int64_t *a, int rank_
                     " of axis %d differ and neither is 1",
                     text_a, text_b, ct__extent_at(n, axis, rank_a, a),
                     ct__extent_at(n, axis, rank_b, b), axis);
+}
+
+// The names that operands before i and operand i give an axis of the result, as a note.
+static const char *both_names(char text[2 * CT__NAME_NOTE_BYTES], int rank, int axis, int i,
+                              const ct_tensor *const in[]) {
+    const char *name = NULL, *other = NULL;
+    for (int k = 0; k <= i; k++) {
+        int own = axis - (rank - in[k]->rank);
+        const char *mine = own >= 0 ? ct__name_of(in[k], own) : NULL;
+        if (mine && !name)
+            name = mine;
+        else if (mine && strcmp(name, mine) != 0)
+            other = mine;
+    }
+    if (other)
+        snprintf(text, 2 * CT__NAME_NOTE_BYTES, " ('%s' and '%s')", name, other);
+    else
+        ct__name_note(text, name);
+    return text;
+}
+
+static ct_status explain_broadcast(const char *who, int i, const ct_tensor *const in[], int rank,
+                                   const int64_t *shape, int axis) {
+    const ct_tensor *t = in[i];
+    int n = rank > t->rank ? rank : t->rank;
+    char text_a[CT__SHAPE_TEXT_BYTES], text_b[CT__SHAPE_TEXT_BYTES], note[2 * CT__NAME_NOTE_BYTES];
+    ct__format_shape(text_a, sizeof text_a, rank, shape);
+    ct__format_shape(text_b, sizeof text_b, t->rank, t->shape);
+    return ct__fail(CT_ESHAPE, who,
+                    "shapes %s and %s do not broadcast: the extents %" PRId64 " and %" PRId64
+                    " of axis %d%s differ and neither is 1",
+                    text_a, text_b, ct__extent_at(n, axis, rank, shape),
+                    ct__extent_at(n, axis, t->rank, t->shape), axis,
+                    both_names(note, n, axis, i, in));
+}
+
+ct_status ct__broadcast_tensors(const char *who, int n, const ct_tensor *const in[], int *rank,
+                                int64_t shape[CT_MAX_RANK]) {
+    int64_t result[CT_MAX_RANK];
+    int result_rank = in[0]->rank;
+    memcpy(result, in[0]->shape, sizeof *result * (size_t)result_rank);
+    for (int i = 1; i < n; i++) {
+        int axis = ct__broadcast_fault(result_rank, result, in[i]->rank, in[i]->shape, &result_rank,
+                                       result);
+        if (axis >= 0)
+            return who ? explain_broadcast(who, i, in, result_rank, result, axis) : CT_ESHAPE;
+    }
+    *rank = result_rank;
+    memcpy(shape, result, sizeof *shape * (size_t)result_rank);
+    return CT_OK;
 }
 
 static bool is_shape(int rank, const int64_t *shape) {

@@ -1,42 +1,49 @@
 /* Softmax and its kin, as compositions that any scalar type runs. */
 
-#include "tensor/ct_ops.h"
+#include "tensor/softmax_impl.h"
 
+#include "tensor/ct_ops.h"
 #include "tensor/fail.h"
-#include "tensor/tensor_impl.h"
 
 #include <math.h>
 
-/* Applies an op and frees its operands; NULL passes through. */
-static ct_tensor *eat1(enum ct_op op, ct_tensor *x) {
+ct_tensor *ct__eat1(enum ct_op op, ct_tensor *x) {
     ct_tensor *y = x ? ct_apply(op, 1, (const ct_tensor *[]){x}) : NULL;
     ct_free(x);
     return y;
 }
 
-static ct_tensor *eat2(enum ct_op op, ct_tensor *x, ct_tensor *z) {
+ct_tensor *ct__eat2(enum ct_op op, ct_tensor *x, ct_tensor *z) {
     ct_tensor *y = x && z ? ct_apply(op, 2, (const ct_tensor *[]){x, z}) : NULL;
     ct_free(x);
     ct_free(z);
     return y;
 }
 
-/* t with `value` wherever t is `where`, both plain numbers of its type. */
-static ct_tensor *replaced(const ct_tensor *t, double where, double value) {
-    ct_tensor *old = ct_from_double(t->scalar, where), *new = ct_from_double(t->scalar, value);
-    ct_tensor *mask = old ? ct_equal(t, old) : NULL;
-    ct_tensor *out = mask && new ? ct_where(mask, new, t) : NULL;
+/* Whether a scalar type holds this value. */
+static bool holds(const ct_scalar *scalar, double value) {
+    _Alignas(64) char item[256];
+    return scalar->size > sizeof item || scalar->from_double(scalar, item, value);
+}
+
+ct_tensor *ct__replaced(const ct_tensor *from, const ct_tensor *t, double where, double value) {
+    if (!holds(t->scalar, where))
+        return ct_copy(from); /* a type without infinities has none to replace */
+    ct_tensor *old = ct_from_double(t->scalar, where);
+    ct_tensor *new = old ? ct_from_double(from->scalar, value) : NULL;
+    ct_tensor *mask = new ? ct_equal(t, old) : NULL;
+    ct_tensor *out = mask ? ct_where(mask, new, from) : NULL;
     ct_free(old);
     ct_free(new);
     ct_free(mask);
     return out;
 }
 
-/* The maximum along an axis, kept; 0 for a row that is all -infinity, so that x - m is -infinity
+/* The maximum along the rows, kept; 0 for a row that is all -infinity, so that x - m is -infinity
    there and no NaN. */
-static ct_tensor *row_max(const ct_tensor *t, int axis) {
-    ct_tensor *m = ct_max(t, axis, true);
-    ct_tensor *out = m ? replaced(m, (double)-INFINITY, 0) : NULL;
+static ct_tensor *row_max(const ct_tensor *t, struct ct__axes rows) {
+    ct_tensor *m = ct_max_axes(t, rows.n, rows.axes, true);
+    ct_tensor *out = m ? ct__replaced(m, m, (double)-INFINITY, 0) : NULL;
     ct_free(m);
     return out;
 }
@@ -44,92 +51,116 @@ static ct_tensor *row_max(const ct_tensor *t, int axis) {
 /* x - m, and 0 where x is +infinity, which m then is too: the limit. */
 static ct_tensor *row_gap(const ct_tensor *t, const ct_tensor *m) {
     ct_tensor *gap = m ? ct_sub(t, m) : NULL;
-    ct_tensor *infinity = gap ? ct_from_double(t->scalar, (double)INFINITY) : NULL;
-    ct_tensor *zero = infinity ? ct_from_double(t->scalar, 0) : NULL;
-    ct_tensor *mask = zero ? ct_equal(t, infinity) : NULL;
-    ct_tensor *out = mask ? ct_where(mask, zero, gap) : NULL;
+    ct_tensor *out = gap ? ct__replaced(gap, t, (double)INFINITY, 0) : NULL;
     ct_free(gap);
-    ct_free(infinity);
-    ct_free(zero);
-    ct_free(mask);
     return out;
 }
 
-/* log of the sum of exp(gap) along an axis, kept. */
-static ct_tensor *log_sum_exp(const ct_tensor *gap, int axis) {
+/* log of the sum of exp(gap) along the rows, kept. */
+static ct_tensor *log_sum_exp(const ct_tensor *gap, struct ct__axes rows) {
     ct_tensor *e = gap ? ct_exp(gap) : NULL;
-    ct_tensor *s = e ? ct_sum(e, axis, true) : NULL;
+    ct_tensor *s = e ? ct_sum_axes(e, rows.n, rows.axes, true) : NULL;
     ct_free(e);
-    return eat1(CT_OP_log, s);
+    return ct__eat1(CT_OP_log, s);
 }
 
-/* Drops the axis that was kept. */
-static ct_tensor *dropped(ct_tensor *x, int axis) {
-    ct_tensor *y = x ? ct_squeeze(x, axis) : NULL;
-    ct_free(x);
-    return y;
+ct_tensor *ct__softmax(const ct_tensor *t, struct ct__axes rows) {
+    if (t->scalar->base)
+        return ct__softmax_tangent(t, rows);
+    ct_tensor *m = ct_max_axes(t, rows.n, rows.axes, true); /* of a row all -infinity: NaN */
+    ct_tensor *e = ct__eat1(CT_OP_exp, row_gap(t, m));
+    ct_tensor *s = e ? ct_sum_axes(e, rows.n, rows.axes, true) : NULL;
+    ct_free(m);
+    return ct__eat2(CT_OP_div, e, s);
 }
 
-/* An axis that exists, and a type with an exponential; `empty` says that the result is trivial. */
-static bool check(const char *who, enum ct_op op, const ct_tensor *t, int *axis, bool *empty) {
+ct_tensor *ct__log_softmax(const ct_tensor *t, struct ct__axes rows) {
+    if (t->scalar->base)
+        return ct__log_softmax_tangent(t, rows);
+    ct_tensor *m = row_max(t, rows), *gap = row_gap(t, m);
+    ct_free(m);
+    ct_tensor *log_sum = log_sum_exp(gap, rows);
+    return ct__eat2(CT_OP_sub, gap, log_sum);
+}
+
+ct_tensor *ct__logsumexp(const ct_tensor *t, struct ct__axes rows) {
+    if (t->scalar->base)
+        return ct__logsumexp_tangent(t, rows);
+    ct_tensor *m = row_max(t, rows), *gap = row_gap(t, m);
+    ct_tensor *out = ct__eat2(CT_OP_add, log_sum_exp(gap, rows), m);
+    ct_free(gap);
+    return out;
+}
+
+// --- the functions
+
+/* Axes that exist, and a type with what it takes. */
+static bool check(const char *who, enum ct_op op, const ct_tensor *t, int n, const int *axes,
+                  unsigned *mask) {
     if (!t) {
         ct__fail_null_operand(who);
         return false;
     }
-    if (*axis == CT_ALL && t->rank == 1)
-        *axis = 0;
-    if (ct__check_axis(who, t->rank, *axis, axis) != CT_OK)
+    if (ct__check_axes(who, t->rank, n, axes, mask) != CT_OK)
         return false;
-    if (!ct_scalar_loop(t->scalar, CT_OP_exp)) {
+    if (!ct_scalar_has(t->scalar, CT_OP_exp) || !ct_scalar_has(t->scalar, CT_OP_log) ||
+        !ct_scalar_fold(t->scalar, CT_FOLD_MAX)) {
         ct__fail(CT_EDTYPE, who, "%s has no %s", t->scalar->name, ct_op_name(op));
         return false;
     }
-    *empty = t->count == 0;
     return true;
 }
 
-/* logsumexp where there are no items: -infinity for each row that exists. */
-static ct_tensor *empty_rows(const ct_tensor *t, int axis) {
-    ct_tensor *zeros = ct_sum(t, axis, true);
-    return eat1(CT_OP_log, zeros);
+/* Drops the reduced axes, which were kept. */
+static ct_tensor *dropped(ct_tensor *x, unsigned mask) {
+    for (int axis = CT_MAX_RANK - 1; axis >= 0 && x; axis--)
+        if (mask & 1u << axis) {
+            ct_tensor *y = ct_squeeze(x, axis);
+            ct_free(x);
+            x = y;
+        }
+    return x;
+}
+
+static ct_tensor *logsumexp(const char *who, const ct_tensor *t, int n, const int *axes,
+                            bool keepdims) {
+    unsigned mask;
+    if (!check(who, CT_OP_logsumexp, t, n, axes, &mask))
+        return NULL;
+    ct_tensor *out;
+    if (t->count == 0) /* -infinity for each row that exists */
+        out = ct__eat1(CT_OP_log, ct_sum_axes(t, n, axes, true));
+    else
+        out = ct__logsumexp(t, (struct ct__axes){n, axes});
+    return keepdims ? out : dropped(out, mask);
 }
 
 ct_tensor *ct_logsumexp(const ct_tensor *t, int axis, bool keepdims) {
-    bool empty;
-    if (!check("ct_logsumexp", CT_OP_logsumexp, t, &axis, &empty))
-        return NULL;
-    ct_tensor *out;
-    if (empty)
-        out = empty_rows(t, axis);
-    else {
-        ct_tensor *m = row_max(t, axis), *gap = row_gap(t, m);
-        out = eat2(CT_OP_add, log_sum_exp(gap, axis), m);
-        ct_free(gap);
-    }
-    return keepdims ? out : dropped(out, axis);
+    return logsumexp(__func__, t, 1, &axis, keepdims);
+}
+
+ct_tensor *ct_logsumexp_axes(const ct_tensor *t, int n, const int *axes, bool keepdims) {
+    return logsumexp(__func__, t, n, axes, keepdims);
+}
+
+/* One axis, CT_ALL for rank 1 alone. */
+static bool check_axis(const char *who, enum ct_op op, const ct_tensor *t, int *axis) {
+    unsigned mask;
+    if (t && *axis == CT_ALL && t->rank == 1)
+        *axis = 0;
+    if (t && ct__check_axis(who, t->rank, *axis, axis) != CT_OK)
+        return false;
+    return check(who, op, t, 1, axis, &mask);
 }
 
 ct_tensor *ct_softmax(const ct_tensor *t, int axis) {
-    bool empty;
-    if (!check("ct_softmax", CT_OP_softmax, t, &axis, &empty))
+    if (!check_axis(__func__, CT_OP_softmax, t, &axis))
         return NULL;
-    if (empty)
-        return ct_copy(t);
-    ct_tensor *m = ct_max(t, axis, true); /* -infinity stays: such a row is NaN */
-    ct_tensor *e = eat1(CT_OP_exp, row_gap(t, m));
-    ct_tensor *s = e ? ct_sum(e, axis, true) : NULL;
-    ct_free(m);
-    return eat2(CT_OP_div, e, s);
+    return t->count == 0 ? ct_copy(t) : ct__softmax(t, (struct ct__axes){1, &axis});
 }
 
 ct_tensor *ct_log_softmax(const ct_tensor *t, int axis) {
-    bool empty;
-    if (!check("ct_log_softmax", CT_OP_log_softmax, t, &axis, &empty))
+    if (!check_axis(__func__, CT_OP_log_softmax, t, &axis))
         return NULL;
-    if (empty)
-        return ct_copy(t);
-    ct_tensor *m = row_max(t, axis), *gap = row_gap(t, m);
-    ct_free(m);
-    ct_tensor *log_sum = log_sum_exp(gap, axis);
-    return eat2(CT_OP_sub, gap, log_sum);
+    return t->count == 0 ? ct_copy(t) : ct__log_softmax(t, (struct ct__axes){1, &axis});
 }

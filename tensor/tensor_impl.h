@@ -5,14 +5,17 @@
 #include "tensor/ct_tensor.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 /* Memory spaces: host kernels refuse another one. */
 enum ct__space { CT__HOST };
 
 /* A reference-counted buffer. Own storage lies in one block: this header, then, 64-byte aligned,
-   the items. */
+   the items; of a small new tensor its descriptor lies between. The block stays as long as one of
+   its holders: the items while they have a share, and the descriptor. */
 struct ct__storage {
     _Atomic size_t shares;
+    _Atomic size_t holders;
     size_t bytes;
     char *data;
     enum ct__space space;
@@ -29,6 +32,10 @@ struct ct_tensor {
     int rank;
     int64_t shape[CT_MAX_RANK];
     int64_t strides[CT_MAX_RANK]; /* in items */
+    /* The axes' names, or NULL where no axis has one; then `name` means nothing. */
+    struct ct__names *names;
+    int8_t name[CT_MAX_RANK]; /* which of the names an axis has, -1: none */
+    struct ct__storage *home; /* in whose block this descriptor lies; NULL: in one of its own */
 };
 
 /* --- shape.c: all fail through ct__fail in the name of `who` and touch nothing on failure. Where
@@ -45,6 +52,9 @@ ct_status ct__check_axes(const char *who, int rank, int n, const int *axes, unsi
 /* Broadcast shape of two shapes, or CT_ESHAPE with the design's text. */
 ct_status ct__broadcast(const char *who, int rank_a, const int64_t *a, int rank_b, const int64_t *b,
                         int *rank, int64_t shape[CT_MAX_RANK]);
+/* That of n tensors, whose axis names then stand in the message. `who` may be NULL. */
+ct_status ct__broadcast_tensors(const char *who, int n, const ct_tensor *const in[], int *rank,
+                                int64_t shape[CT_MAX_RANK]);
 /* The same without an error: the axis of the result that does not fit, or -1 when all do. */
 int ct__broadcast_fault(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int *rank,
                         int64_t shape[CT_MAX_RANK]);
@@ -64,6 +74,48 @@ void ct__dense_strides(int rank, const int64_t *shape, int64_t *strides);
 bool ct__same_shape(const ct_tensor *a, const ct_tensor *b);
 /* The index of an item counted in row-major order, as text. */
 void ct__format_index(char *text, size_t size, const ct_tensor *t, size_t item);
+
+/* --- names.c: axis names. A function below that takes `out` expects a result without names, whose
+   rank is set; it names the axes and changes nothing else. Without names an operand costs one
+   comparison. --- */
+
+/* Names, shared by the tensors whose axes bear them; never changed once made. */
+struct ct__names;
+void ct__names_take(struct ct__names *names); /* one share more; NULL is fine */
+void ct__names_drop(struct ct__names *names); /* one share less; NULL is fine */
+/* The name of an axis, or NULL. */
+const char *ct__name_of(const ct_tensor *t, int axis);
+/* The axes of `in`, which has out's rank. Cannot fail. */
+static inline void ct__names_like(ct_tensor *out, const ct_tensor *in) {
+    if (!in->names)
+        return;
+    out->names = in->names;
+    memcpy(out->name, in->name, sizeof out->name);
+    ct__names_take(out->names);
+}
+/* Those of a reduction of the axes in mask: the kept ones, with keepdims all. Cannot fail. */
+void ct__names_kept(ct_tensor *out, const ct_tensor *in, unsigned mask, bool keepdims);
+/* Those of a broadcast of n operands, aligned from the right: names must agree where several
+   operands have one, and no two axes may end up alike (CT_EAXIS). May need memory (CT_ENOMEM). */
+ct_status ct__names_merge_some(const char *who, ct_tensor *out, int n, const ct_tensor *const in[]);
+static inline ct_status ct__names_merge(const char *who, ct_tensor *out, int n,
+                                        const ct_tensor *const in[]) {
+    for (int i = 0; i < n; i++)
+        if (in[i]->names)
+            return ct__names_merge_some(who, out, n, in);
+    return CT_OK;
+}
+/* Those of a matrix product: merged leading axes, a's rows, b's columns. */
+ct_status ct__names_matmul(const char *who, ct_tensor *out, const ct_tensor *a, const ct_tensor *b);
+/* Any names, one for each axis of out, NULL: none; they are copied. */
+ct_status ct__names_set(const char *who, ct_tensor *out, const char *const name[]);
+/* " ('feature')", or "" for an axis without a name: for messages. */
+enum { CT__NAME_NOTE_BYTES = 40 };
+const char *ct__name_note(char text[CT__NAME_NOTE_BYTES], const char *name);
+/* Whether the names of a descriptor are in order. */
+bool ct__names_are_sound(const ct_tensor *t);
+/* Takes the share away where no axis bears a name any more: views end with it. */
+void ct__names_tidy(ct_tensor *t);
 
 /* --- nest.c --- */
 
@@ -102,6 +154,8 @@ struct ct__walk {
 /* Pass number `pass`, row-major, of the outer `rank` loops. */
 void ct__walk_start(struct ct__walk *walk, const struct ct__nest *nest, int rank, size_t pass);
 void ct__walk_next(struct ct__walk *walk, const struct ct__nest *nest, int rank);
+/* Makes `count` steps of one loop, which stays within its extent. */
+void ct__walk_skip(struct ct__walk *walk, const struct ct__nest *nest, int loop, int64_t count);
 /* The product of the outer `rank` extents. */
 size_t ct__nest_passes(const struct ct__nest *nest, int rank);
 
@@ -126,11 +180,17 @@ bool ct__is_writable(const ct_tensor *t);
 
 /* --- copy.c --- */
 
+/* Copies n items of one row between steps in bytes; the rows do not overlap. */
+void ct__copy_row(size_t size, size_t n, const char *from, ptrdiff_t from_step, char *to,
+                  ptrdiff_t to_step);
 /* Copies items between equal shapes with any strides (in items); the regions do not overlap. */
 void ct__copy_items(size_t item_size, int rank, const int64_t *shape, const char *from,
                     const int64_t *from_strides, char *to, const int64_t *to_strides);
 /* Copies the items of t into dense row-major memory. */
 void ct__copy_out(const ct_tensor *t, char *to);
+/* The nest that walks t, which has items, in row-major order beside others of its shape with their
+   strides; it has at least one loop. */
+struct ct__nest ct__rows_of(const ct_tensor *t, const int64_t *others);
 
 /* --- elementwise.c --- */
 

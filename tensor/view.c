@@ -1,132 +1,46 @@
-#include "tensor/tensor_impl.h"
+#include "tensor/view_impl.h"
 
 #include "tensor/fail.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <string.h>
 
-// A view is a copy of the descriptor with other numbers in it. One that has no items gets the
-// numbers of a dense tensor, so that no arithmetic is ever done on strides without meaning.
-
-static ct_tensor *finished(ct_tensor *view) {
-    // The items are countable: they are as many as before, fewer, or checked by ct_broadcast_to().
+ct_tensor *ct__view_end(ct_tensor *view) {
     ct__count_items(view->scalar->size, view->rank, view->shape, &view->count);
     if (view->count == 0) {
         view->offset = 0;
         ct__dense_strides(view->rank, view->shape, view->strides);
     }
+    ct__names_tidy(view);
 #ifdef CT_DEBUG
     assert(ct_check_tensor(view) == CT_OK);
 #endif
     return view;
 }
 
-// A share to be changed, with one axis looked up; NULL with an error set.
-static ct_tensor *begin_on_axis(const char *who, const ct_tensor *t, int axis, int *found) {
+ct_tensor *ct__view_on_axis(const char *who, const ct_tensor *t, int axis, int *found) {
     if (!t)
         return ct__null(who);
     return ct__check_axis(who, t->rank, axis, found) ? NULL : ct__share(who, t);
 }
 
-static void remove_axis(ct_tensor *t, int axis) {
+void ct__remove_axis(ct_tensor *t, int axis) {
     t->rank--;
-    for (int i = axis; i < t->rank; i++) {
-        t->shape[i] = t->shape[i + 1];
-        t->strides[i] = t->strides[i + 1];
-    }
-}
-
-// --- cutting
-
-// Python's slice.indices(): a bound as an index that a walk in the step's direction can start or
-// stop at.
-static int64_t clamp_bound(int64_t bound, int64_t extent, bool forward) {
-    int64_t low = forward ? 0 : -1, high = forward ? extent : extent - 1;
-    if (bound < 0)
-        bound += extent; // extent >= 0: cannot overflow
-    return bound < low ? low : bound > high ? high : bound;
-}
-
-// The number of items of a walk from start, before stop.
-static int64_t count_steps(int64_t start, int64_t stop, int64_t step) {
-    uint64_t way = step > 0 ? (uint64_t)(stop - start) : (uint64_t)(start - stop);
-    uint64_t stride = step > 0 ? (uint64_t)step : -(uint64_t)step;
-    if (step > 0 ? stop <= start : stop >= start)
-        return 0;
-    return (int64_t)((way - 1) / stride + 1);
-}
-
-ct_tensor *ct_slice(const ct_tensor *t, int axis, int64_t start, int64_t stop, int64_t step) {
-    if (t && step == 0)
-        return ct__fail_null(CT_EINVAL, __func__, "the step of a slice must not be 0");
-    ct_tensor *view = begin_on_axis(__func__, t, axis, &axis);
-    if (!view)
-        return NULL;
-    int64_t extent = view->shape[axis];
-    start = clamp_bound(start, extent, step > 0);
-    if (stop == CT_END)
-        stop = step > 0 ? extent : -1;
-    else
-        stop = clamp_bound(stop, extent, step > 0);
-    int64_t length = count_steps(start, stop, step);
-    view->shape[axis] = length;
-    if (t->count > 0 && length > 0)
-        view->offset += start * view->strides[axis];
-    if (t->count > 0 && length > 1) // else the step is never made and may be any number
-        view->strides[axis] *= step;
-    return finished(view);
-}
-
-ct_tensor *ct_select(const ct_tensor *t, int axis, int64_t index) {
-    if (!t)
-        return ct__null(__func__);
-    int at;
-    if (ct__check_axis(__func__, t->rank, axis, &at))
-        return NULL;
-    int64_t extent = t->shape[at];
-    if (index < -extent || index >= extent)
-        return ct__fail_null(CT_EINDEX, __func__,
-                             "index %" PRId64 " is out of bounds for axis %d of extent %" PRId64,
-                             index, at, extent);
-    ct_tensor *view = ct__share(__func__, t);
-    if (!view)
-        return NULL;
-    if (t->count > 0)
-        view->offset += (index < 0 ? index + extent : index) * t->strides[at];
-    remove_axis(view, at);
-    return finished(view);
-}
-
-ct_tensor *ct_flip(const ct_tensor *t, int axis) {
-    ct_tensor *view = begin_on_axis(__func__, t, axis, &axis);
-    if (!view)
-        return NULL;
-    if (t->count > 0 && t->shape[axis] > 1) {
-        view->offset += (t->shape[axis] - 1) * t->strides[axis];
-        view->strides[axis] = -t->strides[axis];
-    }
-    return finished(view);
+    for (int i = axis; i < t->rank; i++)
+        ct__axis_from(t, i, t, i + 1);
 }
 
 // --- reordering
 
-static void swap_axes(ct_tensor *t, int i, int j) {
-    int64_t extent = t->shape[i], stride = t->strides[i];
-    t->shape[i] = t->shape[j];
-    t->strides[i] = t->strides[j];
-    t->shape[j] = extent;
-    t->strides[j] = stride;
-}
-
 ct_tensor *ct_swap_axes(const ct_tensor *t, int axis, int other) {
     if (t && ct__check_axis(__func__, t->rank, other, &other))
         return NULL;
-    ct_tensor *view = begin_on_axis(__func__, t, axis, &axis);
+    ct_tensor *view = ct__view_on_axis(__func__, t, axis, &axis);
     if (!view)
         return NULL;
-    swap_axes(view, axis, other);
-    return finished(view);
+    ct__axis_from(view, axis, t, other);
+    ct__axis_from(view, other, t, axis);
+    return ct__view_end(view);
 }
 
 ct_tensor *ct_transpose(const ct_tensor *t) {
@@ -135,31 +49,57 @@ ct_tensor *ct_transpose(const ct_tensor *t) {
     ct_tensor *view = ct__share(__func__, t);
     if (!view)
         return NULL;
-    if (t->rank >= 2)
-        swap_axes(view, t->rank - 2, t->rank - 1);
-    return finished(view);
+    if (t->rank >= 2) {
+        ct__axis_from(view, t->rank - 2, t, t->rank - 1);
+        ct__axis_from(view, t->rank - 1, t, t->rank - 2);
+    }
+    return ct__view_end(view);
+}
+
+// The axes of a permutation, counted from the front. `who` may be NULL.
+static ct_status check_permutation(const char *who, const ct_tensor *t, int n, const int *axes,
+                                   int from[CT_MAX_RANK]) {
+    if (n != t->rank)
+        return !who ? CT_EAXIS
+                    : ct__fail(CT_EAXIS, who,
+                               "a permutation of a tensor of rank %d needs %d axes and %d %s given",
+                               t->rank, t->rank, n, n == 1 ? "was" : "were");
+    unsigned all;
+    ct_status status = ct__check_axes(who, t->rank, n, axes, &all);
+    for (int i = 0; i < n && !status; i++)
+        status = ct__check_axis(who, n, axes[i], &from[i]); // CT_ALL is no axis here
+    return status;
 }
 
 ct_tensor *ct_permute(const ct_tensor *t, int n, const int *axes) {
+    int from[CT_MAX_RANK];
     if (!t)
         return ct__null(__func__);
-    if (n != t->rank)
-        return ct__fail_null(CT_EAXIS, __func__,
-                             "a permutation of a tensor of rank %d needs %d axes and %d %s given",
-                             t->rank, t->rank, n, n == 1 ? "was" : "were");
-    unsigned all;
-    int from[CT_MAX_RANK];
-    if (ct__check_axes(__func__, t->rank, n, axes, &all))
+    if (check_permutation(__func__, t, n, axes, from))
         return NULL;
-    for (int i = 0; i < n; i++)
-        if (ct__check_axis(__func__, n, axes[i], &from[i])) // CT_ALL is no axis here
-            return NULL;
     ct_tensor *view = ct__share(__func__, t);
-    for (int i = 0; view && i < n; i++) {
-        view->shape[i] = t->shape[from[i]];
-        view->strides[i] = t->strides[from[i]];
-    }
-    return view ? finished(view) : NULL;
+    for (int i = 0; view && i < n; i++)
+        ct__axis_from(view, i, t, from[i]);
+    return view ? ct__view_end(view) : NULL;
+}
+
+bool ct_can_permute(const ct_tensor *t, int n, const int *axes) {
+    int from[CT_MAX_RANK];
+    return t && !check_permutation(NULL, t, n, axes, from);
+}
+
+ct_tensor *ct_move_axis(const ct_tensor *t, int axis, int to) {
+    if (t && ct__check_axis(__func__, t->rank, to, &to))
+        return NULL;
+    ct_tensor *view = ct__view_on_axis(__func__, t, axis, &axis);
+    if (!view)
+        return NULL;
+    for (int i = axis; i < to; i++)
+        ct__axis_from(view, i, t, i + 1);
+    for (int i = axis; i > to; i--)
+        ct__axis_from(view, i, t, i - 1);
+    ct__axis_from(view, to, t, axis);
+    return ct__view_end(view);
 }
 
 // --- extents of 1
@@ -175,141 +115,119 @@ ct_tensor *ct_expand_dims(const ct_tensor *t, int axis) {
     ct_tensor *view = ct__share(__func__, t);
     if (!view)
         return NULL;
-    for (int i = view->rank++; i > axis; i--) {
-        view->shape[i] = view->shape[i - 1];
-        view->strides[i] = view->strides[i - 1];
-    }
-    view->shape[axis] = 1;
-    view->strides[axis] = 0;
-    return finished(view);
+    for (int i = view->rank++; i > axis; i--)
+        ct__axis_from(view, i, t, i - 1);
+    ct__set_axis(view, axis, 1, 0);
+    return ct__view_end(view);
 }
 
-static ct_tensor *squeeze_all(const char *who, const ct_tensor *t) {
+// The axes to be squeezed; with `every` those that can be. `who` may be NULL.
+static ct_status check_squeeze(const char *who, const ct_tensor *t, int n, const int *axes,
+                               unsigned *mask) {
+    bool every = n == 1 && axes && axes[0] == CT_ALL;
+    ct_status status = ct__check_axes(who, t->rank, n, axes, mask);
+    for (int i = 0; i < t->rank && !status; i++) {
+        if (!(*mask & 1u << i) || t->shape[i] == 1)
+            continue;
+        char note[CT__NAME_NOTE_BYTES];
+        if (every)
+            *mask &= ~(1u << i);
+        else
+            status = !who ? CT_ESHAPE
+                          : ct__fail(CT_ESHAPE, who,
+                                     "cannot squeeze axis %d%s of extent %" PRId64
+                                     ": the extent is not 1",
+                                     i, ct__name_note(note, ct__name_of(t, i)), t->shape[i]);
+    }
+    return status;
+}
+
+static ct_tensor *squeeze(const char *who, const ct_tensor *t, int n, const int *axes) {
+    unsigned mask;
+    if (!t)
+        return ct__null(who);
+    if (check_squeeze(who, t, n, axes, &mask))
+        return NULL;
     ct_tensor *view = ct__share(who, t);
     if (!view)
         return NULL;
-    for (int i = view->rank - 1; i >= 0; i--)
-        if (view->shape[i] == 1)
-            remove_axis(view, i);
-    return finished(view);
+    for (int i = t->rank - 1; i >= 0; i--)
+        if (mask & 1u << i)
+            ct__remove_axis(view, i);
+    return ct__view_end(view);
 }
 
 ct_tensor *ct_squeeze(const ct_tensor *t, int axis) {
-    if (!t)
-        return ct__null(__func__);
-    if (axis == CT_ALL)
-        return squeeze_all(__func__, t);
-    if (ct__check_axis(__func__, t->rank, axis, &axis))
-        return NULL;
-    if (t->shape[axis] != 1)
-        return ct__fail_null(CT_ESHAPE, __func__,
-                             "cannot squeeze axis %d of extent %" PRId64 ": the extent is not 1",
-                             axis, t->shape[axis]);
-    ct_tensor *view = ct__share(__func__, t);
-    if (!view)
-        return NULL;
-    remove_axis(view, axis);
-    return finished(view);
+    return squeeze(__func__, t, 1, &axis);
+}
+
+ct_tensor *ct_squeeze_axes(const ct_tensor *t, int n, const int *axes) {
+    return squeeze(__func__, t, n, axes);
+}
+
+bool ct_can_squeeze(const ct_tensor *t, int n, const int *axes) {
+    unsigned mask;
+    return t && !check_squeeze(NULL, t, n, axes, &mask);
 }
 
 // --- broadcasting
 
-static ct_status check_target(const char *who, const ct_tensor *t, int rank, const int64_t *shape) {
-    char from[CT__SHAPE_TEXT_BYTES], to[CT__SHAPE_TEXT_BYTES];
+static ct_status explain_target(const char *who, const ct_tensor *t, int rank, const int64_t *shape,
+                                int at) {
+    char from[CT__SHAPE_TEXT_BYTES], to[CT__SHAPE_TEXT_BYTES], note[CT__NAME_NOTE_BYTES];
     ct__format_shape(from, sizeof from, t->rank, t->shape);
     ct__format_shape(to, sizeof to, rank, shape);
     if (rank < t->rank)
         return ct__fail(CT_ESHAPE, who,
                         "a tensor of shape %s does not broadcast to %s: its rank %d is larger",
                         from, to, t->rank);
-    for (int i = t->rank - 1; i >= 0; i--) {
-        int axis = i + rank - t->rank;
-        if (t->shape[i] != 1 && t->shape[i] != shape[axis])
-            return ct__fail(CT_ESHAPE, who,
-                            "a tensor of shape %s does not broadcast to %s: the extent %" PRId64
-                            " of axis %d is neither %" PRId64 " nor 1",
-                            from, to, t->shape[i], i, shape[axis]);
-    }
-    return CT_OK;
+    return ct__fail(CT_ESHAPE, who,
+                    "a tensor of shape %s does not broadcast to %s: the extent %" PRId64
+                    " of axis %d%s is neither %" PRId64 " nor 1",
+                    from, to, t->shape[at], at, ct__name_note(note, ct__name_of(t, at)),
+                    shape[at + rank - t->rank]);
+}
+
+// The last axis of t that cannot become one of the target, or -1; t's rank is not larger.
+static int misfit(const ct_tensor *t, int rank, const int64_t *shape) {
+    for (int i = t->rank - 1; i >= 0; i--)
+        if (t->shape[i] != 1 && t->shape[i] != shape[i + rank - t->rank])
+            return i;
+    return -1;
+}
+
+bool ct_can_broadcast_to(const ct_tensor *t, int rank, const int64_t *shape) {
+    size_t count;
+    if (!t || rank < t->rank || rank > CT_MAX_RANK || (rank > 0 && !shape))
+        return false;
+    for (int i = 0; i < rank; i++)
+        if (shape[i] < 0)
+            return false;
+    return misfit(t, rank, shape) < 0 && ct__count_items(t->scalar->size, rank, shape, &count);
 }
 
 ct_tensor *ct_broadcast_to(const ct_tensor *t, int rank, const int64_t *shape) {
-    if (!t)
-        return ct__null(__func__);
     size_t count;
-    if (ct__check_shape(__func__, t->scalar, rank, shape, &count) ||
-        check_target(__func__, t, rank, shape))
-        return NULL;
-    ct_tensor *view = ct__share(__func__, t);
-    if (!view)
-        return NULL;
-    view->rank = rank;
-    for (int i = 0; i < rank; i++) {
-        view->shape[i] = shape[i];
-        view->strides[i] = ct__stride_at(rank, i, t->rank, t->shape, t->strides);
-    }
-    return finished(view);
-}
-
-// --- reshaping
-
-// Strides under which `shape` walks the same items, in the same order, as t; false if there are
-// none. Runs of axes of equal size on both sides are matched; a run of t must have one step.
-static bool find_strides(const ct_tensor *t, int rank, const int64_t *shape, int64_t *strides) {
-    if (t->count == 0) {
-        ct__dense_strides(rank, shape, strides);
-        return true;
-    }
-    struct ct__nest old = ct__nest_of(t->rank, t->shape, t->strides, t->strides);
-    ct__nest_fuse(&old);
-    int from = old.rank - 1;
-    int64_t left = from >= 0 ? old.shape[from] : 1; // of the run, not yet covered
-    int64_t step = from >= 0 ? old.step[0][from] : 0;
-    for (int i = rank - 1; i >= 0; i--) {
-        strides[i] = 0;
-        if (shape[i] == 1)
-            continue;
-        if (left == 1) {
-            left = old.shape[--from];
-            step = old.step[0][from];
-        }
-        if (left % shape[i] != 0)
-            return false;
-        strides[i] = step;
-        left /= shape[i];
-        if (left > 1)
-            step *= shape[i];
-    }
-    return true;
-}
-
-bool ct_can_view_as(const ct_tensor *t, int rank, const int64_t *shape) {
-    int64_t resolved[CT_MAX_RANK], strides[CT_MAX_RANK];
-    return t && !ct__resolve_shape(NULL, t, rank, shape, resolved) &&
-           find_strides(t, rank, resolved, strides);
-}
-
-static ct_tensor *reshaped_copy(const char *who, const ct_tensor *t, int rank,
-                                const int64_t *shape) {
-    ct_tensor *result = ct__empty(who, t->scalar, rank, shape);
-    if (result)
-        ct__copy_out(t, ct__first(result)); // the same items in the same order
-    return result;
-}
-
-ct_tensor *ct_reshape(const ct_tensor *t, int rank, const int64_t *shape) {
-    int64_t resolved[CT_MAX_RANK], strides[CT_MAX_RANK];
     if (!t)
         return ct__null(__func__);
-    if (ct__resolve_shape(__func__, t, rank, shape, resolved))
+    if (ct__check_shape(__func__, t->scalar, rank, shape, &count))
         return NULL;
-    if (!find_strides(t, rank, resolved, strides))
-        return reshaped_copy(__func__, t, rank, resolved);
+    int at = rank < t->rank ? 0 : misfit(t, rank, shape);
+    if (at >= 0) {
+        explain_target(__func__, t, rank, shape, at);
+        return NULL;
+    }
     ct_tensor *view = ct__share(__func__, t);
     if (!view)
         return NULL;
     view->rank = rank;
-    memcpy(view->shape, resolved, sizeof *resolved * (size_t)rank);
-    memcpy(view->strides, strides, sizeof *strides * (size_t)rank);
-    return finished(view);
+    for (int i = rank - 1, from = t->rank - 1; i >= 0; i--, from--)
+        if (from >= 0) {
+            ct__axis_from(view, i, t, from);
+            view->shape[i] = shape[i];
+            view->strides[i] = t->shape[from] == 1 ? 0 : t->strides[from];
+        } else {
+            ct__set_axis(view, i, shape[i], 0);
+        }
+    return ct__view_end(view);
 }

@@ -4,6 +4,7 @@
 #define CT_CASE_TOOLS_H
 
 #include "autodiff/ct_tape.h"
+#include "tensor/ct_reduce.h"
 
 /* As doubles; those of <math.h> are floats. */
 #define INF  __builtin_inf()

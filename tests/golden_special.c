@@ -24,6 +24,13 @@ static ct_var number(ct_var like, double value) {
     return ct_constant_of(like.tape, CT_F64, value);
 }
 
+/* Frees t. */
+static ct_var numbers(ct_var like, ct_tensor *t) {
+    ct_var v = ct_constant(like.tape, t, NULL);
+    ct_free(t);
+    return v;
+}
+
 // clang-format off
 #define FN(name, expression)                                                                       \
     static ct_var name(const ct_var *x)                                                            \
@@ -41,6 +48,10 @@ ROW2(maximum) ROW2(minimum) ROW2(pow) ROW2(div) ROW2(mul)
 POWER(pow_0, 0) POWER(pow_1, 1) POWER(pow_2, 2) POWER(pow_half, 0.5) POWER(pow_1_5, 1.5)
 POWER(pow_minus_1, -1) POWER(pow_3, 3)
 
+ROW2(fmax) ROW2(hypot) ROW(acosh) ROW(atanh) ROW(floor) ROW(round) ROW(trunc)
+FN(leaky_relu_1, ct_var_leaky_relu(*x, number(*x, 0.01)))
+FN(fmod_2_0, ct_var_fmod(*x, numbers(*x, T1(2, 2, 0))))
+FN(mod_2_0, ct_var_mod(*x, numbers(*x, T1(2, 2, -2, 0))))
 FN(clamp_0_1, ct_var_clamp(*x, number(*x, 0), number(*x, 1)))
 FN(clamp_2_1, ct_var_clamp(*x, number(*x, 2), number(*x, 1)))
 FN(max_all, ct_var_max(*x, CT_ALL, false))
@@ -111,6 +122,16 @@ static const struct point {
     {"maximum", fn_maximum, {0}},
     {"minimum", fn_minimum, {0}},
     {"div", fn_div, {0}},
+    {"fmax", fn_fmax, {0}},
+    {"hypot", fn_hypot, {0}},
+    {"acosh", fn_acosh, {0}},
+    {"atanh", fn_atanh, {0}},
+    {"floor", fn_floor, {0}},
+    {"round", fn_round, {0}},
+    {"trunc", fn_trunc, {0}},
+    {"frac/fmod", fmod_2_0, {0}},
+    {"remainder", mod_2_0, {0}},
+    {"leaky_relu .01", leaky_relu_1, {0}},
     {"max all ties", max_all, {0}},
     {"max all nan", max_all, {0}},
     {"max all two nan", max_all, {0}},
@@ -197,6 +218,10 @@ static const struct difference {
      "it is not cut above 20"},
     {"softplus", PART_GRADIENT_0, {0.5, 0.99999999924174, 0, 1, 1, 0}, "it is not cut above 20"},
     {"softplus", PART_SECOND, {0.25, 7.582560416413e-10, 0, 0, 0, 0}, "it is not cut above 20"},
+    {"fmax", PART_GRADIENT_0, {0.5, 0, 1, 0.5}, "at equality each gets half the gradient"},
+    {"fmax", PART_GRADIENT_1, {0.5, 1, 0, 0.5}, "at equality each gets half the gradient"},
+    {"hypot", PART_GRADIENT_0, {0, 0.6, QNAN, 0.707106781187}, "the derivatives at 0 are 0"},
+    {"hypot", PART_GRADIENT_1, {0, 0.8, QNAN, 0.707106781187}, "the derivatives at 0 are 0"},
     {"maximum", PART_VALUE, {1, QNAN, QNAN, 0, 0, INF}, "+0 is larger than -0"},
     {"maximum", PART_GRADIENT_0, {0.5, 1, 0, 0.5, 0.5, 0.5}, "a NaN argument takes all"},
     {"maximum", PART_GRADIENT_1, {0.5, 0, 1, 0.5, 0.5, 0.5}, "a NaN argument takes all"},

@@ -22,6 +22,10 @@ const struct op_oracle *op_oracle(enum ct_op op);
 /* The oracle at x, z, w = x[0], x[1], x[2]; those beyond the arity are not looked at. */
 long double op_exact(enum ct_op op, const double x[3]);
 
+/* Whether long double has more digits than double: valgrind computes it with 53 bits, and an oracle
+   is none then. */
+bool oracle_is_wide(void);
+
 /* Whether an argument is a mask, and whether the result is one. */
 bool op_takes_mask(enum ct_op op, int argument);
 bool op_gives_mask(enum ct_op op);

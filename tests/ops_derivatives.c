@@ -50,24 +50,27 @@ static void check_tangent(enum ct_op op, const ct_scalar *scalar, int argument) 
     free_all(arity, lifted);
 }
 
-/* Comparisons look at values alone. */
+/* Comparisons and tests look at values alone. */
 static void check_dual_mask(enum ct_op op, const ct_scalar *scalar) {
     ct_tensor *in[MOST_ARGUMENTS] = {NULL}, *lifted[MOST_ARGUMENTS] = {NULL};
+    int arity = op_oracle(op)->arity;
     draw_inputs(op, scalar, 1, (int64_t[]){45}, in);
-    for (int i = 0; i < 2; i++)
-        lifted[i] = ct_dual(in[i], in[1 - i]);
+    for (int i = 0; i < arity; i++)
+        lifted[i] = ct_dual(in[i], in[arity - 1 - i]);
     ct_tensor *y = apply_row(op, in), *dual = apply_row(op, lifted);
     ck_assert_msg(same_bits(dual, y), "%s: other truth for dual %s", ct_op_name(op), scalar->name);
     ct_free(y);
     ct_free(dual);
-    free_all(2, in);
-    free_all(2, lifted);
+    free_all(arity, in);
+    free_all(arity, lifted);
 }
 
 START_TEST(row_is_the_same_on_duals) {
     enum ct_op op = (enum ct_op)_i;
     for (size_t s = 0; is_elementwise(op) && s < COUNT(real_scalars); s++) {
-        if (op_gives_mask(op))
+        if (ct_op_kind_of(op) == CT_KIND_LOGIC)
+            ck_assert_msg(!ct_scalar_loop(ct_dual_of(real_scalars[s]), op), "duals have no logic");
+        else if (op_gives_mask(op))
             check_dual_mask(op, real_scalars[s]);
         for (int i = 0; !op_gives_mask(op) && i < op_oracle(op)->arity; i++) {
             if (!op_takes_mask(op, i))
@@ -190,7 +193,95 @@ START_TEST(flat_arguments_have_no_gradient) {
 }
 END_TEST
 
+/* ---- kinks, poles and ends of the range */
+
+static const struct point {
+    enum ct_op op;
+    double x[2], cotangent, dx[2];
+} points[] = {
+    {CT_OP_div, {2, 1e-310}, 1e-300, {1e-300 / 1e-310, -INF}},
+    {CT_OP_div,
+     {1e-320, 1e-310},
+     1e-300,
+     {1e-300 / 1e-310, -(1e-300 * (1e-320 / 1e-310 / 1e-310))}},
+    {CT_OP_div, {1, 0}, 0, {0, 0}},
+    {CT_OP_div, {0, 2}, 1, {0.5, -0.0}},
+    {CT_OP_sdiv, {0, 0}, 0, {0, 0}},
+    {CT_OP_sdiv, {3, 2}, 1, {0.5, -0.75}},
+    {CT_OP_fmax, {QNAN, 1}, 1, {0, 1}},
+    {CT_OP_fmax, {1, QNAN}, 1, {1, 0}},
+    {CT_OP_fmax, {QNAN, QNAN}, 1, {0.5, 0.5}},
+    {CT_OP_fmax, {2, 2}, 1, {0.5, 0.5}},
+    {CT_OP_fmin, {QNAN, 1}, 1, {0, 1}},
+    {CT_OP_fmin, {1, QNAN}, 1, {1, 0}},
+    {CT_OP_fmin, {QNAN, QNAN}, 1, {0.5, 0.5}},
+    {CT_OP_fmin, {1, 2}, 1, {1, 0}},
+    {CT_OP_mod, {-5, 3}, 1, {1, 2}},
+    {CT_OP_mod, {5, INF}, 1, {1, -0.0}},
+    {CT_OP_fmod, {-5, 3}, 1, {1, 1}},
+    {CT_OP_floor_div, {-5, 3}, 1, {0, 0}},
+    {CT_OP_copysign, {-2, -0.0}, 1, {1, 0}},
+    {CT_OP_copysign, {2, -1}, 1, {-1, 0}},
+    {CT_OP_copysign, {0, 1}, 1, {0, 0}},
+    {CT_OP_leaky_relu, {0, 0.25}, 1, {0.25, 0}},
+    {CT_OP_leaky_relu, {-4, 0.25}, 1, {0.25, -4}},
+    {CT_OP_celu, {0, 2}, 1, {1, 0}},
+    {CT_OP_celu, {-INF, 2}, 1, {0, -1}},
+    {CT_OP_thresholded_relu, {1, 1}, 1, {0, 0}},
+    {CT_OP_cbrt, {0}, 1, {INF}},
+    {CT_OP_acosh, {1}, 1, {INF}},
+    {CT_OP_asinh, {1e300}, 1, {1e-300}},
+    {CT_OP_softsign, {-INF}, 1, {0}},
+    {CT_OP_hard_sigmoid, {3}, 1, {0}},
+    {CT_OP_hard_swish, {3}, 1, {1}},
+    {CT_OP_hard_swish, {-3}, 1, {0}},
+    {CT_OP_mish, {-INF}, 1, {0}},
+    {CT_OP_mish, {INF}, 1, {1}},
+    {CT_OP_selu, {-INF}, 1, {0}},
+    {CT_OP_lgamma, {0}, 1, {-INF}},
+    {CT_OP_digamma, {1}, 1, {0x1.a51a6625307d3p0}},
+};
+
+static void check_point(const struct point *p, int argument, double got, const char *by) {
+    double right = p->dx[argument], size = right < 0 ? -right : right;
+    double off = got - right;
+    bool same =
+        right != right ? got != got : got == right || (off < 0 ? -off : off) <= 1e-15 * size;
+    ck_assert_msg(same, "%s(%g, %g): its derivative in argument %d by %s is %.17g and not %.17g",
+                  ct_op_name(p->op), p->x[0], p->x[1], argument, by, got, right);
+}
+
+static double item_of(const ct_tensor *t) {
+    double value;
+    ck_assert_int_eq(ct_get(t, 0, NULL, &value), CT_OK);
+    return value;
+}
+
+START_TEST(derivative_at_a_point) {
+    const struct point *p = &points[_i];
+    int arity = op_oracle(p->op)->arity;
+    ct_tensor *in[MOST_ARGUMENTS] = {NULL}, *cotangent = T0(p->cotangent);
+    for (int i = 0; i < arity; i++)
+        in[i] = T0(p->x[i]);
+    for (int i = 0; i < arity; i++) {
+        ct_tensor *lifted[MOST_ARGUMENTS] = {NULL}, *reverse = pull(p->op, in, i, cotangent);
+        for (int k = 0; k < arity; k++)
+            lifted[k] = ct_dual(in[k], k == i ? cotangent : NULL);
+        ct_tensor *y = apply_row(p->op, lifted), *forward = ct_dual_tangent(y);
+        check_point(p, i, item_of(reverse), "the tape");
+        check_point(p, i, item_of(forward), "dual numbers");
+        ct_free(reverse);
+        ct_free(forward);
+        ct_free(y);
+        free_all(arity, lifted);
+    }
+    ct_free(cotangent);
+    free_all(arity, in);
+}
+END_TEST
+
 void add_derivatives(TCase *tc) {
+    tcase_add_loop_test(tc, derivative_at_a_point, 0, COUNT(points));
     EACH_ROW(tc, row_is_the_same_on_duals);
     EACH_ROW(tc, row_has_equal_second_derivatives);
     EACH_ROW(tc, row_passes_the_gradient_check);

@@ -707,7 +707,7 @@ START_TEST(row_passes) {
         ck_assert_msg(ct_check_op(op, &options, &r) == CT_OK, "%s: %s", ct_op_name(op),
                       ct_error()->message);
         verdict(&r, CT_CHECK_PASS);
-        ck_assert_uint_gt(r.checked, 0);
+        ck_assert_msg(r.checked > 0 || ct_op_kind_of(op) == CT_KIND_LOGIC, "%s", r.message);
         says(&r, ct_op_name(op));
     }
 }

@@ -3,45 +3,32 @@
    the listing of the tape up to second order, which must not depend on the compiler either.
    CT_GOLDEN_WRITE=1 rewrites that file, from the scalar kernels and one thread. */
 #include <check.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "autodiff/ct_dot.h"
 #include "autodiff/tape_impl.h"
 #include "case_tools.h"
-#include "ct_test.h"
+#include "digest_tools.h"
 #include "dual/ct_dual.h"
 #include "io/ct_digest.h"
 #include "io/ct_safetensors.h"
 #include "op_oracle.h"
-#include "tensor/ct_platform.h"
 
 Suite *suite_digest(void);
 
 static const char golden[] = "tests/golden/digests.txt";
 
 enum {
-    LINE_BYTES = 160,
-    MOST_LINES = 1024,
-    LONG = 70000, /* enough for several threads */
-    SKIPPED = 77  /* a child's exit status */
-};
-
-struct lines {
-    size_t count;
-    char text[MOST_LINES][LINE_BYTES];
+    LONG = 70000 /* enough for several threads */
 };
 
 /* ---- digests of tensors */
 
 static void add_line(struct lines *lines, const char *what, const char *scalar, const char *part,
                      const char *digest) {
-    ck_assert_uint_lt(lines->count, MOST_LINES);
-    snprintf(lines->text[lines->count++], LINE_BYTES, "%s %s %s %.64s", what, scalar, part, digest);
+    add_digest(lines, digest, "%s %s %s", what, scalar, part);
 }
 
 /* Of a dual's two parts one after the other. Frees t. */
@@ -230,10 +217,8 @@ static void add_large(struct lines *lines, const ct_scalar *scalar) {
         ct_free(all[i]);
 }
 
-static struct lines *compute(void) {
+static void compute(struct lines *lines) {
     static const ct_scalar *const reals[] = {CT_F32, CT_F64};
-    struct lines *lines = calloc(1, sizeof *lines);
-    ck_assert_ptr_nonnull(lines);
     for (size_t s = 0; s < COUNT(reals); s++) {
         for (int i = 0; i < CT_OP_COUNT; i++) {
             enum ct_op op = (enum ct_op)i;
@@ -248,102 +233,11 @@ static struct lines *compute(void) {
         }
         add_large(lines, reals[s]);
     }
-    return lines;
-}
-
-/* ---- the committed file */
-
-static void write_golden(const struct lines *lines) {
-    FILE *file = fopen(golden, "w");
-    ck_assert_msg(file != NULL, "cannot write %s: %s", golden, strerror(errno));
-    for (size_t i = 0; i < lines->count; i++)
-        fprintf(file, "%s\n", lines->text[i]);
-    ck_assert_int_eq(fclose(file), 0);
-}
-
-static const char *find_line(const struct lines *lines, const char *line) {
-    size_t key = (size_t)(strrchr(line, ' ') - line) + 1;
-    for (size_t i = 0; i < lines->count; i++) {
-        if (strncmp(lines->text[i], line, key) == 0)
-            return lines->text[i];
-    }
-    return NULL;
-}
-
-/* Prints the lines that differ; returns how many. */
-static int compare(const struct lines *lines) {
-    FILE *file = fopen(golden, "r");
-    if (!file) {
-        printf("cannot read %s: %s; CT_GOLDEN_WRITE=1 writes it\n", golden, strerror(errno));
-        return 1;
-    }
-    char text[LINE_BYTES];
-    int faults = 0;
-    size_t seen = 0;
-    while (fgets(text, sizeof text, file)) {
-        text[strcspn(text, "\n")] = '\0';
-        const char *line = strchr(text, ' ') ? find_line(lines, text) : NULL;
-        seen++;
-        if (line && strcmp(line, text) == 0)
-            continue;
-        if (faults++ < 3)
-            printf("  committed: %s\n  computed:  %s\n", text, line ? line : "nothing");
-    }
-    fclose(file);
-    if (seen != lines->count) {
-        printf("  %zu digests are committed and %zu were computed; after adding an op, "
-               "CT_GOLDEN_WRITE=1 build/bin/ct-tests digest adds its lines\n",
-               seen, lines->count);
-        faults++;
-    }
-    return faults;
-}
-
-/* ---- children: the settings are frozen at first use, so each has its own process */
-
-static const char *const isas[] = {"scalar", "avx2", "avx512"};
-
-static int child(const char *isa, const char *threads) {
-    setenv("CT_ISA", isa, 1);
-    setenv("CT_NUM_THREADS", threads, 1);
-    if (ct_isa_check() != CT_OK)
-        return SKIPPED;
-    if (strcmp(ct_isa_name(), isa) != 0 || ct_num_threads() != atoi(threads)) {
-        printf("  this process had chosen %s and %d threads before\n", ct_isa_name(),
-               ct_num_threads());
-        return SKIPPED;
-    }
-    struct lines *lines = compute();
-    const char *write = getenv("CT_GOLDEN_WRITE");
-    if (write && *write == '1' && strcmp(isa, "scalar") == 0 && strcmp(threads, "1") == 0)
-        write_golden(lines);
-    int faults = compare(lines);
-    free(lines);
-    if (faults)
-        printf("%d digests differ for CT_ISA=%s CT_NUM_THREADS=%s\n", faults, isa, threads);
-    return faults ? 1 : 0;
 }
 
 START_TEST(bits_are_the_committed_ones) {
-    const char *isa = isas[_i / 3];
-    char threads[2] = {(char)('1' + _i % 3), '\0'};
-    fflush(NULL);
-    pid_t pid = fork();
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0) {
-        int code = child(isa, threads);
-        fflush(NULL);
-        _exit(code);
-    }
-    int status;
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert_msg(WIFEXITED(status), "CT_ISA=%s CT_NUM_THREADS=%s died of signal %d", isa, threads,
-                  WTERMSIG(status));
-    if (WEXITSTATUS(status) == SKIPPED)
-        ct_test_skip(isa);
-    else
-        ck_assert_msg(WEXITSTATUS(status) == 0, "other bits for CT_ISA=%s CT_NUM_THREADS=%s", isa,
-                      threads);
+    static const char *const threads[] = {"1", "2", "3"};
+    check_digests("digest", golden, compute, digest_isas[_i / 3], threads[_i % 3]);
 }
 END_TEST
 
@@ -351,6 +245,6 @@ Suite *suite_digest(void) {
     Suite *suite = suite_create("digest");
     TCase *tc = tcase_create("contract");
     suite_add_tcase(suite, tc);
-    tcase_add_loop_test(tc, bits_are_the_committed_ones, 0, 3 * COUNT(isas));
+    tcase_add_loop_test(tc, bits_are_the_committed_ones, 0, 3 * DIGEST_ISAS);
     return suite;
 }

@@ -102,6 +102,11 @@ static ct_var record_cross_entropy(const struct recording *r) {
     return ct_var_cross_entropy(r->x[0], r->x[1], reduction_of(r->params));
 }
 
+static ct_var record_leaky_relu(const struct recording *r) {
+    return ct_var_leaky_relu(r->x[0],
+                             ct_constant_of(r->x[0].tape, ct_dtype(ct_value(r->x[0])), 0.01));
+}
+
 static ct_var record_expand_mul(const struct recording *r) {
     return ct_var_mul(ct_var_broadcast_to(r->x[0], 2, (int64_t[]){4, 3}), r->x[1]);
 }
@@ -125,6 +130,7 @@ static const struct {
     {"dense", record_dense},
     {"mse", record_mse},
     {"cross_entropy", record_cross_entropy},
+    {"leaky_relu", record_leaky_relu},
     {"expr: expand(x,(4,3)) * y", record_expand_mul},
     {"expr: x[:,None]*x[None,:]", record_self_broadcast},
 };

@@ -33,18 +33,21 @@ static const struct isa {
     fold_fn *fold[TYPE_COUNT][CT_FOLD_COUNT];
     matmul_fn *matmul[TYPE_COUNT];
 } isas[ISA_COUNT] = {
-    {"scalar",
-     {{ct__f32_sum_scalar, ct__f32_max_scalar, ct__f32_min_scalar},
-      {ct__f64_sum_scalar, ct__f64_max_scalar, ct__f64_min_scalar}},
-     {ct__f32_matmul_scalar, ct__f64_matmul_scalar}},
-    {"avx2",
-     {{ct__f32_sum_avx2, ct__f32_max_avx2, ct__f32_min_avx2},
-      {ct__f64_sum_avx2, ct__f64_max_avx2, ct__f64_min_avx2}},
-     {ct__f32_matmul_avx2, ct__f64_matmul_avx2}},
-    {"avx512",
-     {{ct__f32_sum_avx512, ct__f32_max_avx512, ct__f32_min_avx512},
-      {ct__f64_sum_avx512, ct__f64_max_avx512, ct__f64_min_avx512}},
-     {ct__f32_matmul_avx512, ct__f64_matmul_avx512}},
+#define FOLDS(type, isa)                                                                           \
+    {                                                                                              \
+        [CT_FOLD_SUM] = ct__##type##_sum_##isa, [CT_FOLD_MAX] = ct__##type##_max_##isa,            \
+        [CT_FOLD_MIN] = ct__##type##_min_##isa, [CT_FOLD_PROD] = ct__##type##_prod_##isa,          \
+        [CT_FOLD_ARGMAX] = ct__##type##_argmax_##isa, [CT_FOLD_ARGMIN] = ct__##type##_argmin_##isa \
+    }
+#define KERNELS(isa)                                                                               \
+    {                                                                                              \
+#isa, {FOLDS(f32, isa), FOLDS(f64, isa) }, {                                               \
+            ct__f32_matmul_##isa, ct__f64_matmul_##isa                                             \
+        }                                                                                          \
+    }
+    KERNELS(scalar),
+    KERNELS(avx2),
+    KERNELS(avx512),
 };
 
 /* Every object, width 1 included, is compiled for x86-64-v3. */
@@ -83,6 +86,11 @@ static double add(int type, double a, double b) {
     return to_type(type, a + b);
 }
 
+/* Exact in double for f32, so rounded once. */
+static double mul(int type, double a, double b) {
+    return to_type(type, a * b);
+}
+
 static double fused(int type, double a, double b, double c) {
     return type == F32 ? (double)fmaf((float)a, (float)b, (float)c) : fma(a, b, c);
 }
@@ -98,6 +106,12 @@ static uint64_t random_bits(void) {
 static double random_value(int type) {
     double m = (double)random_bits() / 0x1p31 - 0.5;
     return to_type(type, ldexp(m, (int)(random_bits() % 21) - 10));
+}
+
+/* Of a product of very many, which would be 0 or infinite otherwise. */
+static double random_factor(int type) {
+    double f = 1 + (double)random_bits() / 0x1p31;
+    return to_type(type, (random_bits() & 1 ? f : 1 / f) * (random_bits() & 1 ? 1 : -1));
 }
 
 static char *memory(size_t items, int type) {
@@ -132,37 +146,39 @@ static void setup_pool(void) {
 
 enum { BLOCK = 1024, LANES = 16, MAX_ITEMS = 200001 };
 
-static double oracle_block(int type, const double *x, size_t n) {
+typedef double join_fn(int type, double a, double b);
+
+static double oracle_block(int type, join_fn *join, const double *x, size_t n) {
     double lane[LANES];
     bool has[LANES] = {false};
     for (size_t i = 0; i < n; i++) {
         size_t l = i % LANES;
-        lane[l] = has[l] ? add(type, lane[l], x[i]) : x[i];
+        lane[l] = has[l] ? join(type, lane[l], x[i]) : x[i];
         has[l] = true;
     }
     for (size_t h = LANES / 2; h > 0; h /= 2) {
         for (size_t l = 0; l < h; l++) {
             if (has[l] && has[l + h]) {
-                lane[l] = add(type, lane[l], lane[l + h]);
+                lane[l] = join(type, lane[l], lane[l + h]);
             }
         }
     }
     return lane[0];
 }
 
-static double oracle_sum(int type, const double *x, size_t n) {
+static double oracle_tree(int type, join_fn *join, const double *x, size_t n) {
     if (n == 0) {
-        return 0.0;
+        return join == mul ? 1.0 : 0.0;
     }
     static double level[MAX_ITEMS / BLOCK + 1];
     size_t count = 0;
     for (size_t i = 0; i < n; i += BLOCK) {
-        level[count++] = oracle_block(type, x + i, n - i < BLOCK ? n - i : BLOCK);
+        level[count++] = oracle_block(type, join, x + i, n - i < BLOCK ? n - i : BLOCK);
     }
     while (count > 1) {
         size_t pairs = count / 2;
         for (size_t i = 0; i < pairs; i++) {
-            level[i] = add(type, level[2 * i], level[2 * i + 1]);
+            level[i] = join(type, level[2 * i], level[2 * i + 1]);
         }
         if (count % 2 == 1) {
             level[pairs] = level[count - 1];
@@ -185,9 +201,48 @@ static double oracle_extreme(const double *x, size_t n, double sign) {
     return r;
 }
 
+static double oracle_place(const double *x, size_t n, double sign) {
+    size_t best = 0;
+    for (size_t i = 0; i < n && !isnan(x[best]); i++) {
+        if (isnan(x[i]) || sign * x[i] > sign * x[best]) {
+            best = i;
+        }
+    }
+    return (double)best;
+}
+
 static double oracle_fold(int type, enum ct_fold op, const double *x, size_t n) {
-    return op == CT_FOLD_SUM ? oracle_sum(type, x, n)
-                             : oracle_extreme(x, n, op == CT_FOLD_MAX ? 1.0 : -1.0);
+    switch (op) {
+    case CT_FOLD_SUM:
+        return oracle_tree(type, add, x, n);
+    case CT_FOLD_PROD:
+        return oracle_tree(type, mul, x, n);
+    case CT_FOLD_MAX:
+        return oracle_extreme(x, n, 1);
+    case CT_FOLD_MIN:
+        return oracle_extreme(x, n, -1);
+    case CT_FOLD_ARGMAX:
+        return oracle_place(x, n, 1);
+    default:
+        return oracle_place(x, n, -1);
+    }
+}
+
+static bool has_empty(enum ct_fold op) {
+    return op == CT_FOLD_SUM || op == CT_FOLD_PROD;
+}
+
+static bool is_place(enum ct_fold op) {
+    return op == CT_FOLD_ARGMAX || op == CT_FOLD_ARGMIN;
+}
+
+static double get_result(int type, enum ct_fold op, const char *p) {
+    if (!is_place(op)) {
+        return get(type, p);
+    }
+    int64_t place;
+    memcpy(&place, p, sizeof place);
+    return (double)place;
 }
 
 /*
@@ -197,10 +252,11 @@ static double oracle_fold(int type, enum ct_fold op, const double *x, size_t n) 
 static void check_fold(int type, enum ct_fold op, size_t n, size_t count, ptrdiff_t step,
                        ptrdiff_t next, const char *span, size_t origin) {
     const ptrdiff_t size = (ptrdiff_t)type_size[type];
+    const size_t y_size = is_place(op) ? sizeof(int64_t) : type_size[type];
     const ptrdiff_t y_step = count % 3 == 0 ? -2 : 1; // in items
     double *expected = malloc((count + 1) * sizeof *expected);
     double *row = malloc((n + 1) * sizeof *row);
-    char *result = memory(2 * count, type);
+    char *result = memory(4 * count, type);
     for (size_t j = 0; j < count; j++) {
         for (size_t i = 0; i < n; i++) {
             ptrdiff_t at = (ptrdiff_t)origin + (ptrdiff_t)j * next + (ptrdiff_t)i * step;
@@ -212,8 +268,8 @@ static void check_fold(int type, enum ct_fold op, size_t n, size_t count, ptrdif
         if (!isa_available(isa)) {
             continue;
         }
-        memset(result, 0x5a, 2 * count * type_size[type]);
-        char *y = result + (y_step < 0 ? (ptrdiff_t)(2 * count - 1) * size : 0);
+        memset(result, 0x5a, 2 * count * y_size);
+        char *y = result + (y_step < 0 ? (ptrdiff_t)((2 * count - 1) * y_size) : 0);
         struct ct_fold_job job = {
             .n = n,
             .count = count,
@@ -221,11 +277,11 @@ static void check_fold(int type, enum ct_fold op, size_t n, size_t count, ptrdif
             .x_step = step * size,
             .x_next = next * size,
             .y = y,
-            .y_next = y_step * size,
+            .y_next = y_step * (ptrdiff_t)y_size,
         };
-        isas[isa].fold[type][op](NULL, &job);
+        ck_assert_uint_eq(isas[isa].fold[type][op](NULL, &job), count);
         for (size_t j = 0; j < count; j++) {
-            double r = get(type, y + (ptrdiff_t)j * y_step * size);
+            double r = get_result(type, op, y + (ptrdiff_t)j * job.y_next);
             ck_assert_msg(same(r, expected[j]),
                           "%s %s op %d n %zu count %zu step %td next %td: item %zu is %a, not %a",
                           isas[isa].name, type_name[type], op, n, count, step, next, j, r,
@@ -245,6 +301,14 @@ static char *random_span(int type, size_t items) {
     return span;
 }
 
+static char *random_factors(int type, size_t items) {
+    char *span = memory(items, type);
+    for (size_t i = 0; i < items; i++) {
+        put(type, span + i * type_size[type], random_factor(type));
+    }
+    return span;
+}
+
 static const size_t fold_sizes[] = {1023, 1024, 1025, 1026, 2047,  2048,  2049,
                                     2050, 3000, 5000, 8192, 70000, 200001};
 static const ptrdiff_t fold_steps[] = {1, 2, -1, 0, 3, -2};
@@ -258,11 +322,12 @@ START_TEST(one_reduction) {
     int type = _i % TYPE_COUNT;
     ptrdiff_t step = fold_steps[_i / TYPE_COUNT];
     size_t items = 3 * (size_t)MAX_ITEMS + 8;
-    char *span = random_span(type, items);
+    char *sums = random_span(type, items), *factors = random_factors(type, items);
     for (enum ct_fold op = CT_FOLD_SUM; op < CT_FOLD_COUNT; op++) {
+        char *span = op == CT_FOLD_PROD ? factors : sums;
         for (size_t offset = 0; offset < 4; offset += 3) {
             size_t origin = step < 0 ? items - 1 - offset : offset;
-            for (size_t n = op == CT_FOLD_SUM ? 0 : 1; n <= 70; n++) {
+            for (size_t n = has_empty(op) ? 0 : 1; n <= 70; n++) {
                 check_fold(type, op, n, 1, step, 0, span, origin);
             }
             for (size_t s = 0; s < (offset == 0 ? FOLD_SIZES : 8); s++) {
@@ -270,7 +335,8 @@ START_TEST(one_reduction) {
             }
         }
     }
-    free(span);
+    free(sums);
+    free(factors);
 }
 END_TEST
 
@@ -282,12 +348,15 @@ START_TEST(many_reductions) {
     size_t count = (size_t)(_i / TYPE_COUNT) + 1;
     count = count <= 40 ? count : count == 41 ? 127 : count == 42 ? 128 : 300;
     size_t largest = count > 40 ? 2049 : 3500;
-    char *span = random_span(type, 2 * largest * (count + 1));
+    size_t items = 2 * largest * (count + 1);
+    char *sums = random_span(type, items), *factors = random_factors(type, items);
     ptrdiff_t pitch = (ptrdiff_t)count;
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0] && sizes[s] <= largest; s++) {
         size_t n = sizes[s];
         size_t end = 2 * n * count - 1;
-        enum ct_fold op = n % 2 == 1 || n < 3 ? CT_FOLD_SUM : (enum ct_fold)(n / 8 % CT_FOLD_COUNT);
+        enum ct_fold op =
+            (n + count) % 3 == 0 ? CT_FOLD_SUM : (enum ct_fold)((n + count) / 3 % CT_FOLD_COUNT);
+        char *span = op == CT_FOLD_PROD ? factors : sums;
         check_fold(type, op, n, count, pitch, 1, span, 0);
         check_fold(type, op, n, count, pitch + 1, 1, span, 0);
         check_fold(type, op, n, count, 2 * pitch, 2, span, 1);
@@ -299,7 +368,8 @@ START_TEST(many_reductions) {
         check_fold(type, op, n, count, 1, 1, span, 2);
         check_fold(type, op, n, count, 1, 0, span, 5);
     }
-    free(span);
+    free(sums);
+    free(factors);
 }
 END_TEST
 
@@ -310,12 +380,14 @@ START_TEST(large_reductions) {
     } cases[] = {{100, 1000}, {1000, 100}, {3, 60000}, {140000, 3}, {200001, 2}, {66000, 4}};
     int type = _i % TYPE_COUNT;
     size_t n = cases[_i / TYPE_COUNT].n, count = cases[_i / TYPE_COUNT].count;
-    char *span = random_span(type, n * count);
+    char *sums = random_span(type, n * count), *factors = random_factors(type, n * count);
     for (enum ct_fold op = CT_FOLD_SUM; op < CT_FOLD_COUNT; op++) {
+        char *span = op == CT_FOLD_PROD ? factors : sums;
         check_fold(type, op, n, count, (ptrdiff_t)count, 1, span, 0);
         check_fold(type, op, n, count, 1, (ptrdiff_t)n, span, 0);
     }
-    free(span);
+    free(sums);
+    free(factors);
 }
 END_TEST
 
@@ -336,9 +408,10 @@ START_TEST(special_values) {
                 put(type, span + (sizes[s] + at) * size, specials[v / 4]);
                 enum ct_fold op = (enum ct_fold)((at + v) % CT_FOLD_COUNT);
                 check_fold(type, op, sizes[s], 1, 1, 0, span, sizes[s]);
-                check_fold(type, (enum ct_fold)(v % 2), sizes[s], 3, 1, (ptrdiff_t)sizes[s], span,
-                           0);
-                check_fold(type, CT_FOLD_MIN, sizes[s], 3, 3, 1, span, 0);
+                op = (enum ct_fold)((at / 2 + v) % CT_FOLD_COUNT);
+                check_fold(type, op, sizes[s], 3, 1, (ptrdiff_t)sizes[s], span, 0);
+                op = (enum ct_fold)((at + v / 2) % CT_FOLD_COUNT);
+                check_fold(type, op, sizes[s], 3, 3, 1, span, 0);
             }
         }
     }

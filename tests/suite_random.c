@@ -1,10 +1,13 @@
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "case_tools.h"
 #include "ct_test.h"
+#include "dual/ct_dual.h"
 #include "tensor/ct_alloc.h"
+#include "tensor/ct_make.h"
 #include "tensor/ct_random.h"
 
 Suite *suite_random(void);
@@ -323,6 +326,94 @@ END_TEST
 
 // ---- errors
 
+// ---- tensors of whole numbers
+
+__extension__ typedef unsigned __int128 wide;
+
+// low + floor(w width / 2^128) with w the block of the counter, by schoolbook in 32-bit digits.
+static int64_t drawn(uint64_t seed, uint64_t stream, uint64_t position, int64_t low,
+                     uint64_t width) {
+    uint32_t counter[] = {(uint32_t)position, (uint32_t)(position >> 32), (uint32_t)stream,
+                          (uint32_t)(stream >> 32)};
+    uint32_t key[] = {(uint32_t)seed, (uint32_t)(seed >> 32)}, out[4];
+    ct_philox(counter, key, out);
+    uint32_t digit[] = {out[3], out[2], out[1], out[0]}; // least significant first
+    wide carry = 0;
+    for (int i = 0; i < 4; i++)
+        carry = (carry >> 32) + (wide)digit[i] * width;
+    return (int64_t)((uint64_t)low + (uint64_t)(carry >> 32));
+}
+
+static const struct {
+    int64_t low, high;
+} bounds[] = {
+    {0, 10},    {-5, 5}, {7, 8}, {INT64_MIN, INT64_MAX}, {-1, INT64_MAX}, {0, (int64_t)1 << 53},
+    {-128, 128}};
+
+START_TEST(integers_come_from_their_counters) {
+    enum { N = 40000, CUT = 12345 };
+    static int64_t items[N], parts[N];
+    int64_t low = bounds[_i].low, high = bounds[_i].high, n = N, cut = CUT, rest = N - CUT;
+    ct_random r = ct_random_of(0x123456789abcdef0, 77), again = r;
+    r.position = again.position = 99;
+    ct_tensor *t = ct_random_integers(&r, CT_I64, 1, &n, low, high);
+    ct_tensor *a = ct_random_integers(&again, CT_I64, 1, &cut, low, high);
+    ct_tensor *b = ct_random_integers(&again, CT_I64, 1, &rest, low, high);
+    ck_assert(r.position == 99 + N && again.position == r.position);
+    ck_assert_int_eq(ct_to_i64s(t, N, items), CT_OK);
+    ck_assert_int_eq(ct_to_i64s(a, CUT, parts), CT_OK);
+    ck_assert_int_eq(ct_to_i64s(b, N - CUT, parts + CUT), CT_OK);
+    ck_assert(memcmp(items, parts, sizeof items) == 0);
+    for (uint64_t i = 0; i < N; i++) {
+        ck_assert(items[i] >= low && items[i] < high);
+        ck_assert(items[i] == drawn(r.seed, r.stream, 99 + i, low, (uint64_t)high - (uint64_t)low));
+    }
+    ct_free(t), ct_free(a), ct_free(b);
+}
+END_TEST
+
+// Known answers, so that they never change.
+START_TEST(integers_have_known_answers) {
+    ct_random r = ct_random_of(1, 2);
+    int64_t n = 8, items[8];
+    ct_tensor *t = ct_random_integers(&r, CT_I32, 1, &n, -50, 50);
+    ck_assert_int_eq(ct_to_i64s(t, 8, items), CT_OK);
+    static const int64_t known[] = {40, 21, 7, 36, 34, -20, 4, -2};
+    for (int i = 0; i < 8; i++)
+        ck_assert_int_eq(items[i], known[i]);
+    ct_free(t);
+}
+END_TEST
+
+START_TEST(integers_are_even) {
+    enum { N = 70000 };
+    int64_t n = N, seen[7] = {0};
+    static int64_t items[N];
+    ct_random r = ct_random_of(5, 5);
+    ct_tensor *t = ct_random_integers(&r, CT_F32, 1, &n, -3, 4);
+    ck_assert_int_eq(ct_to_i64s(t, N, items), CT_OK);
+    for (int i = 0; i < N; i++)
+        seen[items[i] + 3]++;
+    for (int i = 0; i < 7; i++) // five deviations
+        ck_assert_double_eq_tol((double)seen[i], N / 7.0, 5 * sqrt(N * 6 / 49.0));
+    ct_free(t);
+}
+END_TEST
+
+START_TEST(a_permutation_as_a_tensor) {
+    int64_t order[50];
+    ct_random r = ct_random_of(8, 9), same = r;
+    ct_tensor *t = ct_permutation(&r, 50);
+    ct_random_permutation(&same, 50, order);
+    ck_assert(ct_dtype(t) == CT_I64 && memcmp(ct_data(t), order, sizeof order) == 0);
+    ck_assert(r.position == same.position);
+    ct_free(t);
+    t = ct_permutation(&r, 0);
+    ck_assert(t && ct_count(t) == 0);
+    ct_free(t);
+}
+END_TEST
+
 static const struct {
     const char *what;
     ct_status code;
@@ -387,6 +478,50 @@ START_TEST(no_normal_is_infinite) {
 }
 END_TEST
 
+START_TEST(errors_of_whole_numbers) {
+    ct_random r = ct_random_of(1, 1);
+    int64_t n = 3, minus = -1;
+    ck_assert_ptr_null(ct_random_integers(NULL, CT_I64, 1, &n, 0, 1));
+    expect_error(CT_EINVAL, "the generator is NULL");
+    ck_assert_ptr_null(ct_random_integers(&r, NULL, 1, &n, 0, 1));
+    expect_error(CT_EINVAL, "the scalar type is NULL");
+    ck_assert_ptr_null(ct_random_integers(&r, CT_DUAL64, 1, &n, 0, 1));
+    expect_error(CT_EDTYPE, "dual64 is not made from whole numbers");
+    ck_assert_ptr_null(ct_random_integers(&r, CT_I64, 1, &n, 4, 4));
+    expect_error(CT_EDOMAIN, "there is no whole number in [4, 4)");
+    ck_assert_ptr_null(ct_random_integers(&r, CT_I64, 1, &minus, 0, 1));
+    expect_error(CT_ESHAPE, "the extent -1 of axis 0 is negative");
+    ck_assert_ptr_null(ct_random_integers(&r, CT_BOOL, 1, &n, 0, 3));
+    expect_error(CT_EDOMAIN, "the whole numbers in [0, 3) do not all fit bool");
+    ck_assert_ptr_null(ct_random_integers(&r, CT_I32, 1, &n, 0, ((int64_t)1 << 31) + 1));
+    expect_error(CT_EDOMAIN, "the whole numbers in [0, 2147483649) do not all fit i32");
+    // Both ends are floats, the odd numbers between them are not; whatever would be drawn.
+    ck_assert_ptr_null(ct_random_integers(&r, CT_F32, 1, &n, 0, ((int64_t)1 << 25) + 1));
+    expect_error(CT_EDOMAIN, "the whole numbers in [0, 33554433) do not all fit f32");
+    ck_assert_ptr_null(ct_permutation(NULL, 3));
+    expect_error(CT_EINVAL, "the generator is NULL");
+    ck_assert_ptr_null(ct_permutation(&r, -1));
+    expect_error(CT_ESHAPE, "the number of items -1 is negative");
+    ck_assert(r.position == 0);
+}
+END_TEST
+
+// Numbers in messages have a point wherever the program runs.
+START_TEST(messages_in_any_locale) {
+    static const char *const locales[] = {"C", "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};
+    ct_random r = ct_random_of(1, 1);
+    for (size_t i = 0; i < COUNT(locales); i++) {
+        if (!setlocale(LC_ALL, locales[i]))
+            continue;
+        ck_assert_ptr_null(ct_uniform(&r, CT_F64, 0, NULL, 1.5, 0.25));
+        expect_error(CT_EDOMAIN, "there is no uniform f64 in [1.5, 0.25)");
+        ck_assert_ptr_null(ct_normal(&r, CT_F64, 0, NULL, 0.5, -0.125));
+        expect_error(CT_EDOMAIN, "there is no normal f64 of mean 0.5 and deviation -0.125");
+    }
+    setlocale(LC_ALL, "C");
+}
+END_TEST
+
 // After each test: nothing that the library gave out is left.
 static void no_block_is_left(void) {
     ck_assert_uint_eq(ct_live_blocks(), 0);
@@ -418,6 +553,10 @@ Suite *suite_random(void) {
     tcase_add_test(tc, below_is_even_for_huge_limits);
     tcase_add_loop_test(tc, a_permutation_is_one, 0, 5);
     tcase_add_test(tc, permutations_come_equally_often);
+    tcase_add_loop_test(tc, integers_come_from_their_counters, 0, COUNT(bounds));
+    tcase_add_test(tc, integers_have_known_answers);
+    tcase_add_test(tc, integers_are_even);
+    tcase_add_test(tc, a_permutation_as_a_tensor);
     suite_add_tcase(s, tc);
 
     tc = tcase_create("splitting");
@@ -432,6 +571,8 @@ Suite *suite_random(void) {
     tcase_add_test(tc, null_is_an_error);
     tcase_add_test(tc, no_interval_of_f32_is_lost_in_rounding);
     tcase_add_test(tc, no_normal_is_infinite);
+    tcase_add_test(tc, errors_of_whole_numbers);
+    tcase_add_test(tc, messages_in_any_locale);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -3,7 +3,9 @@
 #include "run_program.h"
 
 #include <dirent.h>
+#include <glob.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,12 +84,62 @@ START_TEST(examples_run) {
 }
 END_TEST
 
+/* ---- names in the text */
+
+/* All public headers, one after the other. */
+static char *public_headers(void) {
+    glob_t found;
+    ck_assert_int_eq(glob("*/ct_*.h", 0, NULL, &found), 0);
+    char *all = strdup("");
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *text = file_text(found.gl_pathv[i]);
+        all = realloc(all, strlen(all) + strlen(text) + 1);
+        ck_assert_ptr_nonnull(all);
+        strcat(all, text);
+        free(text);
+    }
+    globfree(&found);
+    return all;
+}
+
+static bool is_name_char(char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+/* Whether the headers hold the whole word. */
+static bool holds_word(const char *headers, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = headers; (at = strstr(at, word)); at += length)
+        if (!is_name_char(at[length]) && (at == headers || !is_name_char(at[-1])))
+            return true;
+    return false;
+}
+
+START_TEST(names_in_the_guide_exist) {
+    char *headers = public_headers(), *text = file_text("docs/tensor.md");
+    int names = 0;
+    for (const char *at = text; (at = strstr(at, "`ct_")); names++) {
+        char word[128];
+        size_t length = 0;
+        for (at++; is_name_char(at[length]) && length + 1 < sizeof word; length++)
+            word[length] = at[length];
+        word[length] = '\0';
+        ck_assert_msg(at[length] == '.' || holds_word(headers, word),
+                      "docs/tensor.md names %s, which no public header has", word);
+    }
+    ck_assert_int_gt(names, 50);
+    free(text);
+    free(headers);
+}
+END_TEST
+
 Suite *suite_readme(void) {
     Suite *suite = suite_create("readme");
     TCase *tests = tcase_create("programs");
     tcase_add_test(tests, readme_program_learns);
     tcase_add_test(tests, readme_program_is_the_example);
     tcase_add_test(tests, examples_run);
+    tcase_add_test(tests, names_in_the_guide_exist);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -63,7 +63,7 @@ ct_safetensors *load_file(void) {
 
 /* ---- round trips */
 
-static const ct_scalar *const scalars[] = {CT_F32, CT_F64, CT_I64, CT_BOOL};
+static const ct_scalar *const scalars[] = {CT_F32, CT_F64, CT_I32, CT_I64, CT_BOOL};
 
 static void check_round_trip(const ct_tensor *t) {
     size_t blocks = ct_live_blocks();

@@ -145,7 +145,7 @@ static double room[64];
     XX(none(ct_broadcast_to(pair, SHAPE(BIG, 2))), EOVERFLOW, "ct_broadcast_to",                   \
        "a shape of [1152921504606846976, 2] of f64 takes more bytes than can be addressed")        \
     XX(none(ct_sum(mask, 0, false)), EDTYPE, "ct_sum", "bool has no sum")                          \
-    XX(none(ct_mean(labels, 0, false)), EDTYPE, "ct_mean", "i64 has no mean")                      \
+    XX(none(ct_mean(mask, 0, false)), EDTYPE, "ct_mean", "bool has no mean")                       \
     XX(none(ct_softmax(mask, 0)), EDTYPE, "ct_softmax", "bool has no softmax")                     \
     XX(none(ct_softmax(labels, 0)), EDTYPE, "ct_softmax", "i64 has no softmax")                    \
     XX(none(ct_logsumexp(labels, 0, false)), EDTYPE, "ct_logsumexp", "i64 has no logsumexp")       \
@@ -170,7 +170,7 @@ static double room[64];
        "matmul needs the inner extents to agree: [2, 3] times [2], 3 against 2")                   \
     XX(none(ct_matmul(two_by_three, floats)), EDTYPE, "ct_matmul",                                 \
        "matmul needs one scalar type: f64 and f32 were given")                                     \
-    XX(none(ct_matmul(labels, labels)), EDTYPE, "ct_matmul", "i64 has no matmul")                  \
+    XX(none(ct_matmul(mask, mask)), EDTYPE, "ct_matmul", "bool has no matmul")                     \
     XX(none(ct_astype(two_by_three, CT_BOOL)), EDOMAIN, "ct_astype",                               \
        "the value 2 at index [0, 2] does not fit bool")                                            \
     XX(none(ct_copy(NULL)), EINVAL, "ct_copy", "an operand is NULL")
@@ -269,15 +269,31 @@ START_TEST(making) {
 }
 END_TEST
 
-// A view costs one block, a new tensor two.
+// A view costs one block, and so does a new tensor; a large one two. A descriptor that took other
+// storage keeps the block it lies in.
 START_TEST(blocks) {
     size_t before = ct_live_blocks();
     ct_tensor *t = ct_zeros(CT_F64, SHAPE(3, 3));
-    ck_assert_uint_eq(ct_live_blocks(), before + 2);
+    ck_assert_uint_eq(ct_live_blocks(), before + 1);
     ct_tensor *view = ct_transpose(t);
+    ck_assert_uint_eq(ct_live_blocks(), before + 2);
+    ck_assert_int_eq(ct_fill(t, 1), CT_OK);
     ck_assert_uint_eq(ct_live_blocks(), before + 3);
-    ct_free(t);
     ct_free(view);
+    ck_assert_uint_eq(ct_live_blocks(), before + 2);
+    ct_free(t);
+    ck_assert_uint_eq(ct_live_blocks(), before);
+    t = ct_zeros(CT_F64, SHAPE(3, 3)); // the items outlive the descriptor beside them
+    view = ct_transpose(t);
+    ct_free(t);
+    ck_assert_uint_eq(ct_live_blocks(), before + 2);
+    ck_assert_int_eq(ct_fill(view, 2), CT_OK); // a view is not dense: another block
+    ck_assert_uint_eq(ct_live_blocks(), before + 2);
+    ct_free(view);
+    ck_assert_uint_eq(ct_live_blocks(), before);
+    ct_tensor *large = ct_zeros(CT_F64, SHAPE(100, 100));
+    ck_assert_uint_eq(ct_live_blocks(), before + 2);
+    ct_free(large);
     ck_assert_uint_eq(ct_live_blocks(), before);
 }
 END_TEST
@@ -350,6 +366,68 @@ START_TEST(foreign_descriptors) {
     ct_free(t);
     ck_assert_int_eq(releases, row->status == CT_OK);
     ck_assert_uint_eq(ct_live_blocks(), before);
+}
+END_TEST
+
+// Numbers that are likely to be wrong.
+static int64_t odd_number(uint64_t *state) {
+    static const int64_t odd[] = {INT64_MIN, INT64_MIN + 1, INT64_MAX,     INT64_MAX - 1,
+                                  BIG,       -BIG,          INT64_MAX / 2, INT64_MIN / 2};
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    uint64_t x = *state >> 33;
+    return x % 8 == 0 ? odd[x / 8 % COUNT(odd)] : (int64_t)(x / 8 % 13) - 6;
+}
+
+__extension__ typedef __int128 large_number;
+
+// What must come of a descriptor over `count` items, in arithmetic that cannot overflow.
+static ct_status judge(int rank, const int64_t *shape, const int64_t *strides, int64_t offset,
+                       size_t count) {
+    large_number items = 1, low = offset, high = offset;
+    for (int i = 0; i < rank; i++)
+        if (shape[i] < 0)
+            return CT_ESHAPE;
+    for (int i = 0; i < rank; i++)
+        items = shape[i] == 0 ? 0 : items;
+    for (int i = 0; i < rank && items > 0; i++)
+        items = items > INT64_MAX ? items : items * shape[i];
+    if (items > INT64_MAX / 8)
+        return CT_EOVERFLOW;
+    for (int i = 0; i < rank; i++) {
+        large_number way = (large_number)strides[i] * (shape[i] - 1);
+        *(way < 0 ? &low : &high) += way;
+    }
+    return items == 0 || (low >= 0 && high < (large_number)count) ? CT_OK : CT_EINDEX;
+}
+
+START_TEST(descriptors_forged_at_random) {
+    static const double buffer[40] = {0};
+    uint64_t state = 1;
+    int made = 0;
+    for (int round = 0; round < 100000; round++) {
+        int64_t shape[4], strides[4], offset = odd_number(&state);
+        if (offset > -7 && offset < 0)
+            offset += 7;
+        int rank = round % 5;
+        for (int i = 0; i < rank; i++) {
+            shape[i] = odd_number(&state);
+            strides[i] = odd_number(&state);
+            if (shape[i] < 0 && round % 3)
+                shape[i] = shape[i] == INT64_MIN ? 1 : -shape[i];
+        }
+        size_t count = (size_t)(round % 41);
+        ct_tensor *t =
+            ct_tensor_over(CT_F64, rank, shape, strides, offset, buffer, count, NULL, NULL);
+        ct_status status = judge(rank, shape, strides, offset, count);
+        ck_assert_int_eq(t ? CT_OK : ct_error()->code, status);
+        if (t) {
+            made++;
+            ck_assert_int_eq(ct_check_tensor(t), CT_OK);
+            ck_assert(ct_tensor_equal(t, t));
+        }
+        ct_free(t);
+    }
+    ck_assert_int_gt(made, 2000);
 }
 END_TEST
 
@@ -431,49 +509,6 @@ START_TEST(conversion) {
     ck_assert_str_eq(ct_error()->message, "the value 1e+300 at index [2] does not fit f32");
     ct_free(wide);
     assert_and_free(ct_astype(none_by_four, CT_BOOL), SHAPE(0, 4), 0, NULL);
-}
-END_TEST
-
-// --- text of tensors
-
-START_TEST(texts) {
-    char text[4096];
-    ct_tensor *v = ct_from_doubles(CT_F64, SHAPE(3), ITEMS(1, -2.5, 100));
-    ck_assert_int_eq(ct_format(v, text, sizeof text), (int)strlen("[   1, -2.5,  100]"));
-    ck_assert_str_eq(text, "[   1, -2.5,  100]");
-    ck_assert_int_eq(ct_format(v, text, 5), 18); // cut, and terminated
-    ck_assert_str_eq(text, "[   ");
-    ck_assert_int_eq(ct_format(v, NULL, 0), 18);
-    ct_free(v);
-    ct_format(two_by_three, text, sizeof text);
-    ck_assert_str_eq(text, "[[0, 1, 2],\n [3, 4, 5]]");
-    ct_tensor *turned = ct_transpose(two_by_three);
-    ct_format(turned, text, sizeof text);
-    ck_assert_str_eq(text, "[[0, 3],\n [1, 4],\n [2, 5]]");
-    ct_free(turned);
-    ct_tensor *boxes = ct_reshape(labels, SHAPE(2, 1, 2));
-    ct_format(boxes, text, sizeof text);
-    ck_assert_str_eq(text, "[[[0, 1]],\n\n [[2, 3]]]");
-    ct_free(boxes);
-    ct_format(none_by_four, text, sizeof text);
-    ck_assert_str_eq(text, "[]");
-    ct_tensor *none_each = ct_zeros(CT_F64, SHAPE(2, 0));
-    ct_format(none_each, text, sizeof text);
-    ck_assert_str_eq(text, "[[],\n []]");
-    ct_free(none_each);
-    ct_tensor *one = ct_from_double(CT_F32, 0.1);
-    ct_format(one, text, sizeof text);
-    ck_assert_str_eq(text, "0.1");
-    ct_free(one);
-    ct_tensor *many = counting(CT_I64, SHAPE(1001));
-    ct_format(many, text, sizeof text);
-    ck_assert_str_eq(text, "[   0,    1,    2, ...,  998,  999, 1000]");
-    ct_free(many);
-    ct_tensor *plain = ct_zeros(CT_I64, SHAPE(30));
-    ct_format(plain, text, sizeof text); // lines are broken before column 80
-    ck_assert_str_eq(text, "[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
-                           "0, 0, 0,\n 0, 0, 0, 0]");
-    ct_free(plain);
 }
 END_TEST
 
@@ -628,7 +663,7 @@ START_TEST(no_memory) {
         done = scenario();
         ck_assert_uint_eq(ct_live_blocks(), before);
     }
-    ck_assert_int_gt(runs, 30);
+    ck_assert_int_gt(runs, 20);
 }
 END_TEST
 
@@ -641,11 +676,11 @@ Suite *suite_tensor(void) {
     tcase_add_test(tc, making);
     tcase_add_test(tc, blocks);
     tcase_add_loop_test(tc, foreign_descriptors, 0, COUNT(forged));
+    tcase_add_test(tc, descriptors_forged_at_random);
     tcase_add_test(tc, foreign_memory);
     tcase_add_test(tc, looking);
     tcase_add_test(tc, equality);
     tcase_add_test(tc, conversion);
-    tcase_add_test(tc, texts);
     tcase_add_loop_test(tc, writes_do_not_show, 0, 3 * SHARINGS);
     tcase_add_test(tc, views_are_made_dense);
     suite_add_tcase(suite, tc);

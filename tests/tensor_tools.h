@@ -2,6 +2,7 @@
 #ifndef CT_TENSOR_TOOLS_H
 #define CT_TENSOR_TOOLS_H
 
+#include "tensor/ct_reduce.h"
 #include "tensor/ct_tensor.h"
 
 #include <check.h>

@@ -1,6 +1,7 @@
 #include "vmath_probe.h"
 
-#include "tensor/kernels/vsleef.h"
+#include "tensor/kernels/vexact.h"
+#include "tensor/kernels/vgamma.h"
 
 #if CT_ISA_LEVEL == 0
 #define PROBE    vmath_probe_scalar

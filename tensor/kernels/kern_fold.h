@@ -11,16 +11,21 @@
  *   - lanes are combined as l with l + 8, then + 4, + 2, + 1 (lower + upper); a lane without an
  *     item is skipped;
  *   - blocks are combined in adjacent pairs, level by level, an odd last one going up unchanged.
- * The sum of nothing is +0. Maximum and minimum are those of IEEE 754-2019 and know no order.
+ * The sum of nothing is +0. A product is made in the same way, and of nothing it is 1. Maximum and
+ * minimum are those of IEEE 754-2019 and know no order; argmax and argmin are the place, an
+ * int64_t, of the first NaN, else of the first extreme, zeros of either sign being equal.
  * Large jobs are spread by ct__parallel_for; none allocates.
  */
 #define CT__FOLD_NAMES(XX, isa)                                                                    \
-    XX(ct__f32_sum_##isa)                                                                          \
-    XX(ct__f32_max_##isa)                                                                          \
-    XX(ct__f32_min_##isa)                                                                          \
-    XX(ct__f64_sum_##isa)                                                                          \
-    XX(ct__f64_max_##isa)                                                                          \
-    XX(ct__f64_min_##isa)
+    CT__FOLD_NAMES_OF(XX, f32, isa)                                                                \
+    CT__FOLD_NAMES_OF(XX, f64, isa)
+#define CT__FOLD_NAMES_OF(XX, type, isa)                                                           \
+    XX(ct__##type##_sum_##isa)                                                                     \
+    XX(ct__##type##_max_##isa)                                                                     \
+    XX(ct__##type##_min_##isa)                                                                     \
+    XX(ct__##type##_prod_##isa)                                                                    \
+    XX(ct__##type##_argmax_##isa)                                                                  \
+    XX(ct__##type##_argmin_##isa)
 
 #define CT__FOLD_DECLARE(name) ct_fold_fn name;
 CT__FOLD_NAMES(CT__FOLD_DECLARE, scalar)

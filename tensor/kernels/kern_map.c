@@ -6,9 +6,8 @@
 
 #include "tensor/kernels/kern_map.h"
 #include "tensor/kernels/vec.h"
-#include "tensor/kernels/vmath_f32.h"
-#include "tensor/kernels/vmath_f64.h"
-#include "tensor/kernels/vsleef.h"
+#include "tensor/kernels/vexact.h"
+#include "tensor/kernels/vgamma.h"
 #include "tensor/kernels/words.h"
 
 #include <math.h>

@@ -31,6 +31,7 @@
 #define VF(name)        CT_CAT(f32v_, name)
 #define VS(name, bound) CT_SLEEF_F32(name, bound)
 #define VS_TINY         0x1p-14f
+#define VS_FAR          0x1p60f
 #include "vsleef_core.inc"
 #undef VV
 #undef VI
@@ -38,6 +39,7 @@
 #undef VF
 #undef VS
 #undef VS_TINY
+#undef VS_FAR
 
 #define VV              f64v
 #define VI              f64i
@@ -45,6 +47,7 @@
 #define VF(name)        CT_CAT(f64v_, name)
 #define VS(name, bound) CT_SLEEF_F64(name, bound)
 #define VS_TINY         0x1p-28
+#define VS_FAR          0x1p500
 #include "vsleef_core.inc"
 #undef VV
 #undef VI
@@ -52,5 +55,6 @@
 #undef VF
 #undef VS
 #undef VS_TINY
+#undef VS_FAR
 
 #endif

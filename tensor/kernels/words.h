@@ -1,6 +1,7 @@
 /* The words of value formulas in tensor/ops.def, as vector code: VF(name) is the vocabulary of
    vec.h, vmath_*.h and vsleef.h for the item type T at hand. Vectors and masks are the caller's;
-   one line per word, and a new op that is spelled in these words needs none. */
+   one line per word, and a new op that is spelled in these words needs none. A word that is no row's own
+   needs a line in tensor/scalar_default_formula.c as well. */
 
 #define K(c)      VF(set1)((T)(c))
 #define ADD(a, b) VF(add)(a, b)
@@ -13,6 +14,15 @@
 #define MAX(a, b) VF(max_ieee)(a, b)
 #define MIN(a, b) VF(min_ieee)(a, b)
 
+#define FLOOR(a)        VF(floor)(a)
+#define CEIL(a)         VF(ceil)(a)
+#define ROUND(a)        VF(rint)(a)
+#define TRUNC(a)        VF(trunc)(a)
+#define COPYSIGN(a, b)  VF(copysign)(a, b)
+#define FMOD(a, b)      VF(fmod)(a, b)
+#define MOD(a, b)       VF(mod)(a, b)
+#define FLOOR_DIV(a, b) VF(floor_div)(a, b)
+
 #define EQ(a, b)       VF(eq)(a, b)
 #define NE(a, b)       VF(ne)(a, b)
 #define LT(a, b)       VF(lt)(a, b)
@@ -21,6 +31,8 @@
 #define GE(a, b)       VF(ge)(a, b)
 #define OR(a, b)       VF(mor)(a, b)
 #define AND(a, b)      VF(mand)(a, b)
+#define XOR(a, b)      VF(mxor)(a, b)
+#define NOT(a)         VF(mnot)(a)
 #define WHERE(m, a, b) VF(select)(m, a, b)
 
 #define RSQRT(a)    VF(rsqrt)(a)
@@ -29,11 +41,13 @@
 #define EXPM1(a)    VF(expm1)(a)
 #define LOG(a)      VF(log)(a)
 #define LOG2(a)     VF(log2)(a)
+#define LOG10(a)    VF(log10)(a)
 #define LOG1P(a)    VF(log1p)(a)
 #define TANH(a)     VF(tanh)(a)
 #define SIGMOID(a)  VF(sigmoid)(a)
 #define SOFTPLUS(a) VF(softplus)(a)
 #define ERF(a)      VF(erf)(a)
+#define ERFC(a)     VF(erfc)(a)
 #define NORMCDF(a)  VF(normcdf)(a)
 
 #define SIN(a)      VF(sin)(a)
@@ -46,4 +60,12 @@
 #define HYPOT(a, b) VF(hypot)(a, b)
 #define SINH(a)     VF(sinh)(a)
 #define COSH(a)     VF(cosh)(a)
+#define ASINH(a)    VF(asinh)(a)
+#define ACOSH(a)    VF(acosh)(a)
+#define ATANH(a)    VF(atanh)(a)
+#define CBRT(a)     VF(cbrt)(a)
 #define POW(a, b)   VF(pow)(a, b)
+
+#define LGAMMA(a)       VF(lgamma)(a)
+#define DIGAMMA(a)      VF(digamma)(a)
+#define POLYGAMMA(a, b) VF(polygamma)(a, b)

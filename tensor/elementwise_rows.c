@@ -1,0 +1,352 @@
+/* Walks broadcast operands beside a dense result and hands out rows that are worth a call.
+
+   A layout is walked in one of three ways. Rows: the innermost loop is a call. Where it is short,
+   blocks of many rows: operands that do not lie as the result does are copied into a buffer that
+   stays in L1, and the block is one call. Where an operand is dense along another loop than the
+   result, as a transposed one is, tiles of that loop and the innermost: the operand's tile is
+   turned into a buffer, so that each of its cache lines is read once. Items are the same, whatever
+   the way. */
+
+#include "tensor/elementwise.h"
+
+#include "tensor/pack.h"
+#include "tensor/parallel.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum {
+    GRAIN = 1 << 14,        // items a thread takes at a time; below two of these one core is faster
+    SHORT_ROW = 64,         // items that are not worth a call
+    BUFFER_BYTES = 1 << 14, // of a packed operand
+    TILE_COLUMNS = 128,     // items of a tile along the result's rows
+    MIN_TILE_ROWS = 4,      // an operand with larger items is not packed
+    MAX_INPUTS = CT__MAX_OPERANDS - 1,
+};
+
+// How the operands of a block or tile are handed over.
+enum handing { AS_IT_IS, PACKED, PACKED_ONCE };
+
+struct run {
+    ct__operand_loop *fn;
+    const void *context;
+    struct ct__nest nest; // steps are in bytes; the result is the last operand
+    char *ptr[CT__MAX_OPERANDS];
+    size_t size[CT__MAX_OPERANDS]; // of an item
+    enum handing handing[CT__MAX_OPERANDS];
+    int64_t tile_rows, tile_columns; // of tiles; of blocks the rows
+    atomic_bool failed;
+};
+
+struct buffers {
+    _Alignas(64) char bytes[MAX_INPUTS][BUFFER_BYTES + 2 * CT__PACK_SLACK];
+};
+
+// --- the nest
+
+static void set_nest(struct run *run, int n, const ct_tensor *const in[], int rank,
+                     const int64_t *shape, size_t size, char *to) {
+    int64_t step[CT__MAX_OPERANDS], dense[CT_MAX_RANK];
+    for (int i = 0; i < n; i++) {
+        run->ptr[i] = ct__first(in[i]);
+        run->size[i] = in[i]->scalar->size;
+    }
+    run->ptr[n] = to;
+    run->size[n] = size;
+    ct__dense_strides(rank, shape, dense);
+    ct__nest_start(&run->nest, n + 1);
+    for (int axis = 0; axis < rank; axis++) {
+        for (int i = 0; i < n; i++)
+            step[i] = ct__stride_at(rank, axis, in[i]->rank, in[i]->shape, in[i]->strides) *
+                      (int64_t)run->size[i];
+        step[n] = dense[axis] * (int64_t)size;
+        ct__nest_add(&run->nest, shape[axis], step);
+    }
+    ct__nest_fuse(&run->nest);
+    if (run->nest.rank > 0)
+        return;
+    run->nest.rank = 1; // one item is a row as well
+    run->nest.shape[0] = 1;
+    for (int i = 0; i <= n; i++)
+        run->nest.step[i][0] = (int64_t)run->size[i];
+}
+
+static int64_t magnitude(int64_t step) {
+    return step < 0 ? -step : step;
+}
+
+// Whether an operand lies just as the result does.
+static bool lies_dense(const struct run *run, int operand) {
+    const struct ct__nest *nest = &run->nest;
+    const int64_t *step = nest->step[operand];
+    int last = nest->rank - 1;
+    if (step[last] != (int64_t)run->size[operand])
+        return false;
+    for (int i = 0; i < last; i++)
+        if (step[i] != step[i + 1] * nest->shape[i + 1])
+            return false;
+    return true;
+}
+
+// Whether an operand stands still in the outer `loops` loops.
+static bool stands_still(const struct run *run, int operand, int loops) {
+    for (int i = 0; i < loops; i++)
+        if (run->nest.step[operand][i] != 0)
+            return false;
+    return true;
+}
+
+// --- rows
+
+// Items begin to end; returns how many of them are done.
+static size_t do_rows(const struct run *run, size_t begin, size_t end) {
+    const struct ct__nest *nest = &run->nest;
+    int row = nest->rank - 1;
+    size_t extent = (size_t)nest->shape[row], from = begin % extent, at = begin;
+    char *ptr[CT__MAX_OPERANDS];
+    ptrdiff_t step[CT__MAX_OPERANDS];
+    struct ct__walk walk;
+    for (int i = 0; i < nest->operands; i++)
+        step[i] = (ptrdiff_t)nest->step[i][row];
+    ct__walk_start(&walk, nest, row, begin / extent);
+    while (at < end) {
+        size_t count = extent - from < end - at ? extent - from : end - at;
+        for (int i = 0; i < nest->operands; i++)
+            ptr[i] = run->ptr[i] + walk.at[i] + (ptrdiff_t)from * step[i];
+        size_t done = run->fn(run->context, count, ptr, step);
+        at += done;
+        if (done < count)
+            break;
+        from = 0;
+        ct__walk_next(&walk, nest, row);
+    }
+    return at - begin;
+}
+
+static void fail(struct run *run) {
+    atomic_store_explicit(&run->failed, true, memory_order_relaxed);
+}
+
+static bool has_failed(struct run *run) {
+    return atomic_load_explicit(&run->failed, memory_order_relaxed);
+}
+
+static void run_rows(void *context, size_t begin, size_t end) {
+    struct run *run = context;
+    if (!has_failed(run) && do_rows(run, begin, end) < end - begin)
+        fail(run);
+}
+
+// --- blocks of short rows
+
+// Copies rows from the walk's place on; the walk goes over all loops but the innermost.
+static void gather(const struct run *run, int operand, struct ct__walk walk, size_t rows,
+                   char *to) {
+    const struct ct__nest *nest = &run->nest;
+    int outer = nest->rank - 2;
+    size_t size = run->size[operand], columns = (size_t)nest->shape[outer + 1];
+    const int64_t *step = nest->step[operand];
+    while (rows > 0) {
+        size_t left = (size_t)(nest->shape[outer] - walk.index[outer]);
+        size_t count = left < rows ? left : rows;
+        const char *from = run->ptr[operand] + walk.at[operand];
+        if (step[outer + 1] == 0)
+            ct__repeat(size, count, columns, from, (ptrdiff_t)step[outer], to);
+        else
+            ct__pack(size, count, columns, from, (ptrdiff_t)step[outer], (ptrdiff_t)step[outer + 1],
+                     to);
+        to += count * columns * size;
+        rows -= count;
+        if (rows > 0) {
+            ct__walk_skip(&walk, nest, outer, (int64_t)count - 1);
+            ct__walk_next(&walk, nest, outer + 1);
+        }
+    }
+}
+
+static void run_blocks(void *context, size_t begin, size_t end) {
+    struct run *run = context;
+    const struct ct__nest *nest = &run->nest;
+    int last = nest->rank - 1, n = nest->operands - 1;
+    size_t columns = (size_t)nest->shape[last], most = (size_t)run->tile_rows;
+    struct buffers buffers;
+    char *ptr[CT__MAX_OPERANDS];
+    ptrdiff_t step[CT__MAX_OPERANDS];
+    for (int i = 0; i <= n; i++)
+        step[i] =
+            run->handing[i] == AS_IT_IS ? (ptrdiff_t)nest->step[i][last] : (ptrdiff_t)run->size[i];
+    for (size_t at = begin; at < end && !has_failed(run); at += most) {
+        size_t rows = end - at < most ? end - at : most;
+        struct ct__walk walk;
+        ct__walk_start(&walk, nest, last, at);
+        for (int i = 0; i <= n; i++) {
+            ptr[i] = run->handing[i] == AS_IT_IS ? run->ptr[i] + walk.at[i] : buffers.bytes[i];
+            if (run->handing[i] == PACKED || (run->handing[i] == PACKED_ONCE && at == begin))
+                gather(run, i, walk, rows, buffers.bytes[i]);
+        }
+        if (run->fn(run->context, rows * columns, ptr, step) < rows * columns)
+            fail(run);
+    }
+}
+
+// Sets a walk in blocks up, if that is the way.
+static bool plan_blocks(struct run *run) {
+    const struct ct__nest *nest = &run->nest;
+    int last = nest->rank - 1, n = nest->operands - 1;
+    if (last < 1 || nest->shape[last] >= SHORT_ROW)
+        return false;
+    size_t most = BUFFER_BYTES;
+    for (int i = 0; i < n; i++) {
+        bool dense = lies_dense(run, i) || stands_still(run, i, last + 1);
+        run->handing[i] = dense ? AS_IT_IS : stands_still(run, i, last) ? PACKED_ONCE : PACKED;
+        size_t fit = BUFFER_BYTES / run->size[i];
+        most = fit < most ? fit : most;
+    }
+    run->handing[n] = AS_IT_IS;
+    run->tile_rows = (int64_t)most / nest->shape[last];
+    return run->tile_rows >= MIN_TILE_ROWS;
+}
+
+// --- tiles
+
+static void run_tile(struct run *run, const struct ct__walk *walk, int64_t row, int64_t column,
+                     struct buffers *buffers) {
+    const struct ct__nest *nest = &run->nest;
+    int last = nest->rank - 1, n = nest->operands - 1;
+    int64_t rows = nest->shape[last - 1] - row, columns = nest->shape[last] - column;
+    rows = rows < run->tile_rows ? rows : run->tile_rows;
+    columns = columns < run->tile_columns ? columns : run->tile_columns;
+    char *ptr[CT__MAX_OPERANDS];
+    ptrdiff_t step[CT__MAX_OPERANDS], row_step[CT__MAX_OPERANDS];
+    for (int i = 0; i <= n; i++) {
+        row_step[i] = (ptrdiff_t)nest->step[i][last - 1];
+        step[i] = (ptrdiff_t)nest->step[i][last];
+        ptr[i] = run->ptr[i] + walk->at[i] + row * row_step[i] + column * step[i];
+        if (run->handing[i] == AS_IT_IS)
+            continue;
+        ct__turn(run->size[i], (size_t)rows, (size_t)columns, ptr[i], row_step[i], step[i],
+                 buffers->bytes[i], (size_t)columns * run->size[i]);
+        ptr[i] = buffers->bytes[i];
+        step[i] = (ptrdiff_t)run->size[i];
+        row_step[i] = columns * step[i];
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        if (run->fn(run->context, (size_t)columns, ptr, step) < (size_t)columns) {
+            fail(run);
+            return;
+        }
+        for (int k = 0; k <= n; k++)
+            ptr[k] += row_step[k];
+    }
+}
+
+static size_t tiles_along(int64_t extent, int64_t tile) {
+    return (size_t)((extent - 1) / tile + 1);
+}
+
+static void run_tiles(void *context, size_t begin, size_t end) {
+    struct run *run = context;
+    const struct ct__nest *nest = &run->nest;
+    int last = nest->rank - 1;
+    size_t high = tiles_along(nest->shape[last - 1], run->tile_rows);
+    size_t wide = tiles_along(nest->shape[last], run->tile_columns);
+    struct buffers buffers;
+    struct ct__walk walk;
+    ct__walk_start(&walk, nest, last - 1, begin / (high * wide));
+    for (size_t i = begin; i < end && !has_failed(run); i++) {
+        size_t tile = i % (high * wide); // downwards: along the lines of a turned operand
+        run_tile(run, &walk, (int64_t)(tile % high) * run->tile_rows,
+                 (int64_t)(tile / high) * run->tile_columns, &buffers);
+        if (tile + 1 == high * wide)
+            ct__walk_next(&walk, nest, last - 1);
+    }
+}
+
+// The loop along which an operand takes its shortest steps, if they are shorter than in the
+// innermost and longer ones there leave a cache line; else the innermost.
+static int short_loop(const struct run *run, int operand) {
+    const int64_t *step = run->nest.step[operand];
+    int last = run->nest.rank - 1, best = last;
+    if (magnitude(step[last]) <= 2 * (int64_t)run->size[operand])
+        return last;
+    for (int i = 0; i < last; i++)
+        if (step[i] != 0 && magnitude(step[i]) < magnitude(step[best]) &&
+            run->nest.shape[i] >= MIN_TILE_ROWS)
+            best = i;
+    return best;
+}
+
+// Puts loop i next to the innermost, keeping the order of the others.
+static void bring_inside(struct ct__nest *nest, int loop) {
+    struct ct__nest old = *nest;
+    int last = nest->rank - 1;
+    nest->rank = 0;
+    for (int i = 0; i <= last; i++) {
+        int from = i == last ? last : i == last - 1 ? loop : i < loop ? i : i + 1;
+        int64_t step[CT__MAX_OPERANDS];
+        for (int k = 0; k < old.operands; k++)
+            step[k] = old.step[k][from];
+        ct__nest_add(nest, old.shape[from], step);
+    }
+}
+
+// Sets a walk in tiles up, if that is the way. The nest changes its order then.
+static bool plan_tiles(struct run *run) {
+    int n = run->nest.operands - 1, last = run->nest.rank - 1, loop = last;
+    size_t largest = 1;
+    for (int i = 0; i < n; i++) {
+        if (loop == last)
+            loop = short_loop(run, i);
+        largest = run->size[i] > largest ? run->size[i] : largest;
+    }
+    run->tile_columns = TILE_COLUMNS;
+    run->tile_rows = (int64_t)(BUFFER_BYTES / largest / TILE_COLUMNS);
+    if (last < 1 || loop == last || run->tile_rows < MIN_TILE_ROWS)
+        return false;
+    bring_inside(&run->nest, loop);
+    for (int i = 0; i <= n; i++) {
+        const int64_t *step = run->nest.step[i];
+        run->handing[i] =
+            i < n && step[last - 1] != 0 && magnitude(step[last]) > magnitude(step[last - 1])
+                ? PACKED
+                : AS_IT_IS;
+    }
+    return true;
+}
+
+// --- the whole
+
+static void spread(struct run *run, size_t count) {
+    const struct ct__nest *nest = &run->nest;
+    int last = nest->rank - 1;
+    if (plan_blocks(run)) {
+        size_t columns = (size_t)nest->shape[last];
+        ct__parallel_for(count / columns, GRAIN / columns + 1, run_blocks, run);
+    } else if (plan_tiles(run)) {
+        size_t tiles = ct__nest_passes(nest, last - 1) *
+                       tiles_along(nest->shape[last - 1], run->tile_rows) *
+                       tiles_along(nest->shape[last], run->tile_columns);
+        ct__parallel_for(tiles, GRAIN / (count / tiles + 1) + 1, run_tiles, run);
+    } else if (count < 2 * GRAIN) {
+        run_rows(run, 0, count);
+    } else {
+        ct__parallel_for(count, GRAIN, run_rows, run);
+    }
+}
+
+size_t ct__for_rows(ct__operand_loop *fn, const void *context, int n, const ct_tensor *const in[],
+                    int rank, const int64_t *shape, size_t count, size_t size, char *to) {
+    struct run run;
+    run.fn = fn;
+    run.context = context;
+    atomic_init(&run.failed, false);
+    set_nest(&run, n, in, rank, shape, size, to);
+    if (run.nest.rank == 1 && count < 2 * GRAIN)
+        return do_rows(&run, 0, count);
+    spread(&run, count);
+    if (!has_failed(&run))
+        return count;
+    // Rare, so simply once more, one item after the other, for the first place.
+    set_nest(&run, n, in, rank, shape, size, to);
+    return do_rows(&run, 0, count);
+}

@@ -1,0 +1,30 @@
+/* What softmax.c and softmax_tangent.c share. */
+#ifndef CT_SOFTMAX_IMPL_H
+#define CT_SOFTMAX_IMPL_H
+
+#include "tensor/ct_reduce.h"
+#include "tensor/tensor_impl.h"
+
+/* Rows: the items along some axes, which have been checked. */
+struct ct__axes {
+    int n;
+    const int *axes;
+};
+
+/* These keep the axes; t has items. Any scalar type with an exponential. */
+ct_tensor *ct__softmax(const ct_tensor *t, struct ct__axes rows);
+ct_tensor *ct__log_softmax(const ct_tensor *t, struct ct__axes rows);
+ct_tensor *ct__logsumexp(const ct_tensor *t, struct ct__axes rows);
+
+/* softmax_tangent.c: the same of a scalar type that has a base, a value and its tangents. */
+ct_tensor *ct__softmax_tangent(const ct_tensor *t, struct ct__axes rows);
+ct_tensor *ct__log_softmax_tangent(const ct_tensor *t, struct ct__axes rows);
+ct_tensor *ct__logsumexp_tangent(const ct_tensor *t, struct ct__axes rows);
+
+/* Applies an op and frees its operands; a NULL one passes through. */
+ct_tensor *ct__eat1(enum ct_op op, ct_tensor *x);
+ct_tensor *ct__eat2(enum ct_op op, ct_tensor *x, ct_tensor *z);
+/* `from` with `value` wherever t is `where`; plain numbers of their types. */
+ct_tensor *ct__replaced(const ct_tensor *from, const ct_tensor *t, double where, double value);
+
+#endif

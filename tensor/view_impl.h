@@ -1,0 +1,35 @@
+/* What the files of views share. A view is a copy of the descriptor with other numbers in it. */
+#ifndef CT_VIEW_IMPL_H
+#define CT_VIEW_IMPL_H
+
+#include "tensor/tensor_impl.h"
+
+/* Ends the making of a view, whose extents, strides and offset are set: counts its items, of which
+   there must not be more than can be counted. A view without items gets the numbers of a dense
+   tensor, so that no arithmetic is ever done on strides without meaning. */
+ct_tensor *ct__view_end(ct_tensor *view);
+
+/* A share to be changed, with one axis looked up; NULL with an error set. */
+ct_tensor *ct__view_on_axis(const char *who, const ct_tensor *t, int axis, int *found);
+
+/* Drops an axis. */
+void ct__remove_axis(ct_tensor *t, int axis);
+
+/* An axis without a name. */
+static inline void ct__set_axis(ct_tensor *t, int axis, int64_t extent, int64_t stride) {
+    t->shape[axis] = extent;
+    t->strides[axis] = stride;
+    t->name[axis] = -1;
+}
+
+/* Axis `axis` of a view, taken from another axis of its origin, name included. */
+static inline void ct__axis_from(ct_tensor *view, int axis, const ct_tensor *t, int from) {
+    view->shape[axis] = t->shape[from];
+    view->strides[axis] = t->strides[from];
+    view->name[axis] = t->name[from];
+}
+
+/* Makes an axis the walk first, first + step, ... of `count` items, which lie in it. */
+void ct__cut_axis(ct_tensor *view, int axis, int64_t first, int64_t count, int64_t step);
+
+#endif
