@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { ALL_AXES = CT_MAX_RANK, TEXT_BYTES = 24 };
+enum { ALL_AXES = CT_MAX_RANK, TEXT_BYTES = 32 };
 
 // A term as it is written; "..." is not yet known to stand for any number of axes.
 struct term_text {
