@@ -214,16 +214,17 @@ static void print_prototypes(const char *result, const char *prefix, const char 
 
 static void print_tensor_header(void) {
     printf("/**\n * @file ct_ops.h\n * Elementwise ops on tensors. %s\n *\n", made_from);
-    puts(" * Operands are broadcast as in NumPy and must be of one scalar type; there is no "
-         "implicit\n"
-         " * promotion (ct_astype() converts). A scalar type without the op is CT_EDTYPE, shapes "
-         "that do not\n"
-         " * broadcast are CT_ESHAPE, and a NULL operand passes NULL on. The result is new and "
-         "dense, except\n"
-         " * that comparisons and tests give bool, that logic takes and gives bool, and that the "
-         "mask of\n"
-         " * ct_where() is bool. Bits depend on the items alone. Formulas and derivatives stand in\n"
-         " * docs/ops.md.\n */");
+    puts(
+        " * Operands are broadcast as in NumPy and must be of one scalar type; there is no "
+        "implicit\n"
+        " * promotion (ct_astype() converts). A scalar type without the op is CT_EDTYPE, shapes "
+        "that do not\n"
+        " * broadcast are CT_ESHAPE, and a NULL operand passes NULL on. The result is new and "
+        "dense, except\n"
+        " * that comparisons and tests give bool, that logic takes and gives bool, and that the "
+        "mask of\n"
+        " * ct_where() is bool. Bits depend on the items alone. Formulas and derivatives stand in\n"
+        " * docs/ops.md.\n */");
     puts("#ifndef CT_OPS_H\n#define CT_OPS_H\n\n#include "
          "\"tensor/ct_tensor.h\"\n\nCT_BEGIN_DECLS\n");
     print_prototypes("ct_tensor *", "ct_", "const ct_tensor *");

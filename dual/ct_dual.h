@@ -6,6 +6,13 @@
  * as many single duals that share the work on the value: tangent by tangent the same bits. Levels
  * keep nested duals apart: a dual of level n is made over a base of level n - 1 and mixing levels is
  * a dtype error; lifting is explicit. Comparisons, tests and argmax look at the values alone.
+ *
+ * A dual over a scalar type of one's own is a copy of one of these descriptors with `name`, `base`,
+ * `size` (1 to 8 tangents over a base of at most 256 bytes), `align`, `level` and `traits` of its own. It
+ * has an op where the base has the op and every word of its derivative (ct_op_pull_text()), else
+ * "NAME has no OP"; and a reduction or product where the base has it and the dual has the op that is
+ * repeated. Over a base with CT_CHECKED it has comparisons, tests, choice and places of extremes, and
+ * no arithmetic: a derivative may fail where its value does not.
  */
 #ifndef CT_DUAL_H
 #define CT_DUAL_H

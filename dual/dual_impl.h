@@ -4,7 +4,8 @@
 
 #include "dual/ct_dual.h"
 
-enum { CT__MAX_TANGENTS = 8 };
+/* What a dual may be made of: more have no ops. */
+enum { CT__MAX_TANGENTS = 8, CT__DUAL_BASE_BYTES = 256 };
 
 /* Blocks of temporaries that the pulls of one op may need: one per word of all of them, one for the
    value and one per sum. tests/suite_dual.c counts the words of every row. */
@@ -12,7 +13,7 @@ enum { CT__DUAL_SLOTS = 64 };
 
 /* Elementwise: made from the table's pulls (dual_loops.c). */
 ct_loop_fn *ct__dual_loop(const ct_scalar *self, enum ct_op op);
-/* Reductions and products (dual_fold.c). */
+/* Reductions and products (dual_fold.c), asked only where the dual has the op that they repeat. */
 ct_fold_fn ct__dual_sum;
 ct_fold_fn ct__dual_max;
 ct_fold_fn ct__dual_min;

@@ -3,7 +3,11 @@
    so one formula serves both directions).
 
    A pull is evaluated over blocks: every word is one loop of the base type over a block that stays
-   in L1. The base may be any scalar type, a dual included, so one file makes every level. */
+   in L1. The base may be any scalar type, a dual included, so one file makes every level. Whether a
+   base has all words is found by a dry run: the same functions, which then touch no item.
+
+   A checked base has no pulls: a word that has no result at some item may belong to a branch that is
+   not chosen there. So no loop of the base falls short, and none is asked. */
 
 #include "dual/dual_impl.h"
 
@@ -20,7 +24,9 @@ struct blocks {
     const ct_scalar *base;
     size_t n; /* items in a block */
     int used;
-    bool again; /* a further tangent: words that no tangent enters are there already */
+    bool again;   /* a further tangent: words that no tangent enters are there already */
+    bool dry;     /* only asks whether all words exist */
+    bool missing; /* one does not */
     _Alignas(64) char space[CT__DUAL_SLOTS][SLOT_BYTES];
 };
 
@@ -37,8 +43,11 @@ static block temporary(struct blocks *P, size_t size) {
 }
 
 static block constant(struct blocks *P, double value) {
+    _Alignas(64) char item[CT__DUAL_BASE_BYTES];
     block k = temporary(P, P->base->size);
-    if (!P->again)
+    if (P->dry)
+        P->missing |= !P->base->from_double(P->base, item, value);
+    else if (!P->again)
         P->base->from_double(P->base, k.p, value);
     k.step = 0;
     return k;
@@ -47,6 +56,14 @@ static block constant(struct blocks *P, double value) {
 /* A derivative that is zero everywhere: no block at all. */
 static block flat(void) {
     return (block){NULL, NULL, 0, false};
+}
+
+static ct_loop_fn run_map;
+
+/* The loop of an op that is there: a dual base need not ask itself again, block by block. */
+static ct_loop_fn *known_loop(const ct_scalar *base, enum ct_op op) {
+    bool dual = base->loop == ct__dual_loop && ct_op_kind_of(op) == CT_KIND_MAP;
+    return dual ? run_map : ct_scalar_loop(base, op);
 }
 
 static void run_base(const ct_scalar *base, enum ct_op op, size_t n, int arity, const block *in,
@@ -59,7 +76,14 @@ static void run_base(const ct_scalar *base, enum ct_op op, size_t n, int arity, 
     }
     ptr[arity] = out.p;
     step[arity] = out.step;
-    ct_scalar_loop(base, op)(base, op, n, ptr, step);
+    known_loop(base, op)(base, op, n, ptr, step);
+}
+
+/* With a partial order "not less" does not mean "greater or equal", as pulls have it. */
+static bool exists(const ct_scalar *scalar, enum ct_op op) {
+    bool by_order =
+        ct_op_kind_of(op) == CT_KIND_COMPARE && op != CT_OP_equal && op != CT_OP_not_equal;
+    return ct_scalar_has(scalar, op) && (!by_order || scalar->traits & CT_ORDERED);
 }
 
 /* Temporaries are numbered in the order in which a formula is evaluated, which is the same for
@@ -69,8 +93,11 @@ static block word(enum ct_op op, int arity, const block *in) {
     block out = temporary(P, ct_op_gives_mask(op) ? 1 : P->base->size);
     for (int i = 0; i < arity; i++)
         out.varies |= in[i].varies;
-    if (!P->again || out.varies)
-        run_base(ct_op_kind_of(op) == CT_KIND_LOGIC ? CT_BOOL : P->base, op, P->n, arity, in, out);
+    const ct_scalar *scalar = ct_op_kind_of(op) == CT_KIND_LOGIC ? CT_BOOL : P->base;
+    if (P->dry)
+        P->missing |= !exists(scalar, op);
+    else if (!P->again || out.varies)
+        run_base(scalar, op, P->n, arity, in, out);
     return out;
 }
 
@@ -143,10 +170,18 @@ INLINE void copy_sized(size_t size, size_t n, block from, char *to, ptrdiff_t st
 /* A copy of a size that is known is one move. */
 static void copy_out(const ct_scalar *base, size_t n, block from, char *to, ptrdiff_t step) {
     switch (base->size) {
-    case 4: copy_sized(4, n, from, to, step); break;
-    case 8: copy_sized(8, n, from, to, step); break;
-    case 16: copy_sized(16, n, from, to, step); break;
-    default: copy_sized(base->size, n, from, to, step); break;
+    case 4:
+        copy_sized(4, n, from, to, step);
+        break;
+    case 8:
+        copy_sized(8, n, from, to, step);
+        break;
+    case 16:
+        copy_sized(16, n, from, to, step);
+        break;
+    default:
+        copy_sized(base->size, n, from, to, step);
+        break;
     }
 }
 
@@ -194,6 +229,7 @@ static size_t run_map(const ct_scalar *self, enum ct_op op, size_t n, char *cons
     struct blocks P;
     size_t block_items = SLOT_BYTES / self->base->size;
     P.base = self->base;
+    P.dry = false;
     for (size_t at = 0; at < n; at += block_items) {
         char *here[MAX_ARITY + 1];
         for (int i = 0; i <= arity; i++)
@@ -221,12 +257,47 @@ static size_t run_select(const ct_scalar *self, enum ct_op op, size_t n, char *c
     return n;
 }
 
+/* --- which ops there are --- */
+
+static bool fits(const ct_scalar *self) {
+    return self->base->size <= CT__DUAL_BASE_BYTES && ct_dual_tangents(self) >= 1 &&
+           ct_dual_tangents(self) <= CT__MAX_TANGENTS;
+}
+
+/* Types that are known to have every row, and duals over them: nothing to find out. */
+static bool has_every_row(const ct_scalar *base) {
+    while (base->loop == ct__dual_loop && fits(base))
+        base = base->base;
+    return base == CT_F64 || base == CT_F32;
+}
+
+/* Whether the base has every word of the op's pulls. The maximum along an axis, which goes with the
+   op, divides among the items that are tied. */
+static bool has_pulls(const ct_scalar *base, enum ct_op op) {
+    struct blocks P;
+    int arity = ct_op_arity(op);
+    P.base = base;
+    P.used = 0;
+    P.dry = true;
+    P.again = P.missing = false;
+    block v[MAX_ARITY + 2] = {{0}};
+    for (int i = 0; i <= arity; i++)
+        v[i] = temporary(&P, base->size);
+    block tangent = pull_tangent(&P, op, arity, v, 0);
+    if (op == CT_OP_maximum || op == CT_OP_minimum)
+        WHERE(LOGICAL_OR(EQUAL(v[0], v[1]), NOT_EQUAL(v[0], v[0])), DIV(tangent, v[0]), tangent);
+    return !P.missing;
+}
+
 ct_loop_fn *ct__dual_loop(const ct_scalar *self, enum ct_op op) {
-    if (!ct_scalar_loop(self->base, op))
+    const ct_scalar *base = self->base;
+    if (!fits(self) || !ct_scalar_loop(base, op))
         return NULL;
     switch (ct_op_kind_of(op)) {
     case CT_KIND_MAP:
-        return run_map;
+        if (base->traits & CT_CHECKED)
+            return NULL;
+        return has_every_row(base) || has_pulls(base, op) ? run_map : NULL;
     case CT_KIND_COMPARE:
     case CT_KIND_TEST:
         return run_value;

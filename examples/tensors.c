@@ -39,8 +39,7 @@ int main(void) {
     // Products: matmul in every rank, and Einstein's notation.
     ct_tensor *turned = ct_transpose(grid);
     show("t times its transpose:", ct_matmul(grid, turned));
-    show("row sums of squares:",
-         ct_einsum("ij,ij->i", 2, (const ct_tensor *const[]){grid, grid}));
+    show("row sums of squares:", ct_einsum("ij,ij->i", 2, (const ct_tensor *const[]){grid, grid}));
 
     // Integers are exact: what does not fit is an error, and so is a shape that does not.
     ct_tensor *most = ct_from_i64(CT_I32, INT32_MAX), *one = ct_from_i64(CT_I32, 1);

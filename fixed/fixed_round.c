@@ -49,7 +49,7 @@ bool ct_fixed_from_text(const char *text, int64_t *item) {
     unsigned char digit[PLACES] = {0};
     uint64_t units = 0;
     bool more = false, negative = text && *text == '-';
-    if (!text)
+    if (!text || !item)
         return false;
     text += *text == '-' || *text == '+';
     if (!is_digit(*text) && !(*text == '.' && is_digit(text[1])))

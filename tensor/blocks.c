@@ -132,13 +132,6 @@ struct groups {
     _Atomic size_t fault; /* the first reduction that has no result */
 };
 
-static void lower(_Atomic size_t *least, size_t j) {
-    size_t seen = atomic_load_explicit(least, memory_order_relaxed);
-    while (j < seen && !atomic_compare_exchange_weak_explicit(least, &seen, j, memory_order_relaxed,
-                                                              memory_order_relaxed))
-        continue;
-}
-
 static void run_groups(void *context, size_t begin, size_t end) {
     struct groups *groups = context;
     const struct ct_fold_job *job = groups->job;
@@ -151,7 +144,7 @@ static void run_groups(void *context, size_t begin, size_t end) {
         take_in(groups->fold, job, j, count, 0, job->n, states);
         for (size_t g = 0; g < count; g++)
             if (!groups->fold->finish(&states[g], job->y + (ptrdiff_t)(j + g) * job->y_next))
-                lower(&groups->fault, j + g);
+                ct__keep_lowest(&groups->fault, j + g);
     }
 }
 

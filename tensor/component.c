@@ -38,6 +38,8 @@ static ct_status write_part(ct_tensor *out, const ct_scalar *part, size_t byte_o
 static const ct_tensor *first_part(const char *who, const ct_scalar *scalar, size_t n,
                                    const ct_tensor *const parts[]) {
     const ct_tensor *first = NULL;
+    if (n == 0 || n > scalar->size) // before as many parts are looked at
+        return ct__fail_null(CT_EDTYPE, who, "%s is not made of %zu parts", scalar->name, n);
     for (size_t i = 0; i < n; i++) {
         if (!parts[i])
             continue;

@@ -132,12 +132,6 @@ static size_t convert_row(const struct conversion *c, size_t n, const char *from
     return n;
 }
 
-static void note_misfit(struct conversion *c, size_t item) {
-    size_t first = atomic_load_explicit(&c->first_misfit, memory_order_relaxed);
-    while (item < first && !atomic_compare_exchange_weak(&c->first_misfit, &first, item))
-        ;
-}
-
 static void convert_range(void *context, size_t begin, size_t end) {
     struct conversion *c = context;
     int row = c->nest.rank - 1;
@@ -150,7 +144,7 @@ static void convert_range(void *context, size_t begin, size_t end) {
         const char *from = c->from + walk.at[0] * size + (ptrdiff_t)at * step;
         size_t good = convert_row(c, n, from, step, c->to + begin * c->target->size);
         if (good < n) {
-            note_misfit(c, begin + good);
+            ct__keep_lowest(&c->first_misfit, begin + good);
             return;
         }
     }
@@ -158,21 +152,19 @@ static void convert_range(void *context, size_t begin, size_t end) {
 
 /* Address of the item that has a number in row-major order. */
 static const char *item_at(const ct_tensor *t, size_t item) {
-    int64_t distance = 0;
-    for (int i = t->rank - 1; i >= 0; i--) {
-        distance += (int64_t)(item % (size_t)t->shape[i]) * t->strides[i];
-        item /= (size_t)t->shape[i];
-    }
+    int64_t index[CT_MAX_RANK], distance = 0;
+    ct__unravel(t->rank, t->shape, item, index);
+    for (int i = 0; i < t->rank; i++)
+        distance += index[i] * t->strides[i];
     return ct__first(t) + distance * (ptrdiff_t)t->scalar->size;
 }
 
 static ct_status fail_misfit(const char *who, const ct_tensor *t, const ct_scalar *target,
                              size_t item) {
-    char value[256], index[CT__SHAPE_TEXT_BYTES];
+    char value[256], text[CT__AT_INDEX_BYTES];
     t->scalar->format(t->scalar, item_at(t, item), value, sizeof value);
-    ct__format_index(index, sizeof index, t, item);
-    return ct__fail(CT_EDOMAIN, who, "the value %s at index %s does not fit %s", value, index,
-                    target->name);
+    return ct__fail(CT_EDOMAIN, who, "the value %s%s does not fit %s", value,
+                    ct__at_index(text, t->rank, t->shape, item), target->name);
 }
 
 enum { GRAIN = 1 << 14 }; /* items that are not worth waking a thread for */
@@ -298,10 +290,7 @@ ct_status ct_cast_report(const ct_tensor *t, const ct_scalar *scalar,
     const char *item = item_at(t, first);
     report->value = t->scalar->to_double(t->scalar, item);
     t->scalar->format(t->scalar, item, report->text, sizeof report->text);
-    for (int i = t->rank - 1; i >= 0; i--) {
-        report->first[i] = (int64_t)(first % (size_t)t->shape[i]);
-        first /= (size_t)t->shape[i];
-    }
+    ct__unravel(t->rank, t->shape, first, report->first);
     return CT_OK;
 }
 

@@ -216,17 +216,19 @@ void ct__copy_out(const ct_tensor *t, char *to) {
     ct__copy_items(t->scalar->size, t->rank, t->shape, ct__first(t), t->strides, to, dense);
 }
 
+ct_tensor *ct__dense_copy(const char *who, const ct_tensor *t) {
+    ct_tensor *copy = ct__empty(who, t->scalar, t->rank, t->shape);
+    if (!copy)
+        return NULL;
+    ct__copy_out(t, ct__first(copy));
+    ct__names_like(copy, t);
+    return copy;
+}
+
 ct_tensor *ct_compact(const ct_tensor *t) {
     if (!t)
         return ct__null(__func__);
-    if (ct_is_dense(t))
-        return ct__share(__func__, t);
-    ct_tensor *dense = ct__empty(__func__, t->scalar, t->rank, t->shape);
-    if (!dense)
-        return NULL;
-    ct__copy_out(t, ct__first(dense));
-    ct__names_like(dense, t);
-    return dense;
+    return ct_is_dense(t) ? ct__share(__func__, t) : ct__dense_copy(__func__, t);
 }
 
 // --- leaving
@@ -246,12 +248,4 @@ ct_status ct_to_items(const ct_tensor *t, size_t bytes, void *items) {
         return ct__fail(CT_EINVAL, __func__, "the place for the items is NULL");
     ct__copy_out(t, items);
     return CT_OK;
-}
-
-struct ct__nest ct__rows_of(const ct_tensor *t, const int64_t *others) {
-    struct ct__nest nest = ct__nest_of(t->rank, t->shape, t->strides, others);
-    ct__nest_fuse(&nest);
-    if (nest.rank == 0) // one item is a row as well
-        nest = (struct ct__nest){.operands = 2, .rank = 1, .shape = {1}};
-    return nest;
 }

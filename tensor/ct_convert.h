@@ -34,11 +34,11 @@ CT_API ct_tensor *ct_cast(const ct_tensor *t, const ct_scalar *scalar, enum ct_c
 
 /** What ct_astype() would do. */
 struct ct_cast_report {
-    size_t misfits;   /**< items that do not fit */
-    size_t rounded;   /**< items that fit and change their value */
-    int64_t first[8]; /**< the index of the first misfit in row-major order; else zeros */
-    double value;     /**< the value of the first misfit; else 0 */
-    char text[64];    /**< the same by its own type's format (perhaps cut), exact past 2^53 */
+    size_t misfits;             /**< items that do not fit */
+    size_t rounded;             /**< items that fit and change their value */
+    int64_t first[CT_MAX_RANK]; /**< the index of the first misfit in row-major order; else zeros */
+    double value;               /**< the value of the first misfit; else 0 */
+    char text[64]; /**< the same by its own type's format (perhaps cut), exact past 2^53 */
 };
 /** Fills the report; CT_OK also where items do not fit. CT_EDTYPE as ct_cast(). Converts nothing
  *  and allocates nothing. CT_EUNSUPPORTED for items of more than 1,024 bytes. */

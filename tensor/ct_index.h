@@ -137,7 +137,8 @@ CT_API ct_tensor *ct_sort(const ct_tensor *t, int axis, bool descending);
 CT_API ct_tensor *ct_argsort(const ct_tensor *t, int axis, bool descending);
 /**
  * The first @p k items of ct_sort() with @p largest as its direction, and where they stood; of
- * equal ones the first. Either result may be NULL: not wanted. CT_EINVAL for a @p k that is
+ * equal ones the first. Either result may be NULL: not wanted; on failure both are untouched, so
+ * start them at NULL. CT_EINVAL for a @p k that is
  * negative or above the extent.
  */
 CT_API ct_status ct_topk(const ct_tensor *t, int64_t k, int axis, bool largest, ct_tensor **values,
@@ -145,7 +146,7 @@ CT_API ct_status ct_topk(const ct_tensor *t, int64_t k, int axis, bool largest, 
 /**
  * The different values of all items, ascending, of equal ones the first (all NaN are one value);
  * for each item of @p t which of them it is (i64, the shape of @p t); how often each occurs (i64).
- * Any result may be NULL: not wanted.
+ * Any result may be NULL: not wanted; on failure all are untouched.
  */
 CT_API ct_status ct_unique(const ct_tensor *t, ct_tensor **values, ct_tensor **inverse,
                            ct_tensor **counts);
@@ -162,8 +163,15 @@ CT_API ct_tensor *ct_searchsorted(const ct_tensor *sorted, const ct_tensor *valu
 CT_API bool ct_is_index_for(const ct_tensor *index, int64_t extent);
 /** Whether ct_gather() takes an index of this type and shape; its numbers are not looked at. */
 CT_API bool ct_can_gather(const ct_tensor *t, int axis, const ct_tensor *index);
-/** Whether scalar types and shapes go together for ct_concat(). */
+/** Whether ct_take() takes an index of this type and shape; its numbers are not looked at. */
+CT_API bool ct_can_take(const ct_tensor *t, int axis, const ct_tensor *index);
+/** Whether scalar types, shapes and axis names go together for ct_concat(). */
 CT_API bool ct_can_concat(int n, const ct_tensor *const tensors[], int axis);
+/** The same for ct_stack(). */
+CT_API bool ct_can_stack(int n, const ct_tensor *const tensors[], int axis);
+/** Whether ct_pad() takes these; @p value counts in the mode that fills with it alone. */
+CT_API bool ct_can_pad(const ct_tensor *t, int n, const int64_t *before, const int64_t *after,
+                       enum ct_pad_mode mode, double value);
 /** Whether the items along an axis stand in the order of ct_sort(); false where there is none. */
 CT_API bool ct_is_sorted(const ct_tensor *t, int axis, bool descending);
 /** @} */

@@ -22,10 +22,10 @@ CT_BEGIN_DECLS
  * The tensor must not be written or freed meanwhile.
  */
 struct ct_iter {
-    const void *item;        /**< the present item, in the tensor's own type; to be read only */
-    int64_t flat;            /**< its number in row-major order; -1 before the first */
-    int64_t index[8];        /**< its index, one number per axis */
-    const ct_tensor *tensor; /**< what is walked; the rest is the walk's own */
+    const void *item;           /**< the present item, in the tensor's own type; to be read only */
+    int64_t flat;               /**< its number in row-major order; -1 before the first */
+    int64_t index[CT_MAX_RANK]; /**< its index, one number per axis */
+    const ct_tensor *tensor;    /**< what is walked; the rest is the walk's own */
     int64_t left;
 };
 /** Before the first item. Of NULL: a walk without items, with an error. */

@@ -73,6 +73,7 @@ CT_API ct_tensor *ct_einsum(const char *subscripts, int n, const ct_tensor *cons
 CT_API ct_tensor *ct_matmul_reference(const ct_tensor *a, const ct_tensor *b);
 
 /** @name Predicates: what would fail, without allocating or setting an error @{ */
+CT_API bool ct_can_dot(const ct_tensor *a, const ct_tensor *b);
 CT_API bool ct_can_tensordot(const ct_tensor *a, const ct_tensor *b, int n, const int *axes_a,
                              const int *axes_b);
 /** Whether the subscripts are sound and the operands' scalar type, ranks and extents fit them. */

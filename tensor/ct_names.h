@@ -4,7 +4,7 @@
  *
  * An axis may have a name: 1 to 31 bytes of UTF-8 without control characters, no two axes of a
  * tensor alike. Names never change a number, and ct_tensor_equal() does not look at them. They
- * follow the axes through every function:
+ * follow the axes:
  *
  * - Views and copies keep them; an axis that a view adds has none. A reshape keeps those of the
  *   leading and trailing axes that it does not change.
@@ -13,7 +13,11 @@
  * - A reduction keeps the names of the axes that stay, those of extent 1 by `keepdims` included.
  * - A matrix product has the merged names of the leading axes, the name of a's rows and of b's
  *   columns; the contracted axes may be named in any way.
- * - Gradients have none: a rule never looks at a name.
+ * - Gradients have none: a rule never looks at a name. Neither does ct_einsum(); the selecting
+ *   functions (ct_take(), ct_gather(), ct_scatter_add(), ...) go by extents and keep the names of
+ *   the tensor's other axes.
+ * - A result that would name two axes alike, such as a table times its own transpose, is CT_EAXIS:
+ *   rename one of them first.
  *
  * Every function that takes an axis works by name: `ct_sum(t, ct_axis_of(t, "batch"), false)`.
  * Names are shared by tensors and cost no memory in views; a tensor without names pays one

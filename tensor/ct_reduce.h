@@ -34,7 +34,7 @@ CT_API ct_tensor *ct_sum_axes(const ct_tensor *t, int n, const int *axes, bool k
 CT_API ct_tensor *ct_prod(const ct_tensor *t, int axis, bool keepdims);
 CT_API ct_tensor *ct_prod_axes(const ct_tensor *t, int n, const int *axes, bool keepdims);
 /** The sum divided by the number of items. Of integers: the exact sum, which need not fit the type,
- *  divided and truncated towards zero. */
+ *  divided and truncated towards zero. Of ct_scalar_fixed the sum has to fit. */
 CT_API ct_tensor *ct_mean(const ct_tensor *t, int axis, bool keepdims);
 CT_API ct_tensor *ct_mean_axes(const ct_tensor *t, int n, const int *axes, bool keepdims);
 /** @} */
@@ -45,7 +45,8 @@ CT_API ct_tensor *ct_max_axes(const ct_tensor *t, int n, const int *axes, bool k
 CT_API ct_tensor *ct_min(const ct_tensor *t, int axis, bool keepdims);
 CT_API ct_tensor *ct_min_axes(const ct_tensor *t, int n, const int *axes, bool keepdims);
 /** The place, an i64, of the first NaN along the axis, else of the first maximum (zeros of either
- *  sign are equal). With CT_ALL the place in row-major order of all items. Duals look at values. */
+ *  sign are equal). With CT_ALL the place in row-major order of all items. Duals look at values; of
+ *  bool, false is before true. */
 CT_API ct_tensor *ct_argmax(const ct_tensor *t, int axis, bool keepdims);
 CT_API ct_tensor *ct_argmin(const ct_tensor *t, int axis, bool keepdims);
 /** @} */
@@ -60,7 +61,7 @@ CT_API ct_tensor *ct_argmin(const ct_tensor *t, int axis, bool keepdims);
  */
 CT_API ct_tensor *ct_variance(const ct_tensor *t, int axis, int64_t ddof, bool keepdims);
 CT_API ct_tensor *ct_variance_axes(const ct_tensor *t, int n, const int *axes, int64_t ddof,
-                              bool keepdims);
+                                   bool keepdims);
 /** The square root of ct_variance(); of duals, a tangent of 0 where the items are equal. */
 CT_API ct_tensor *ct_std(const ct_tensor *t, int axis, int64_t ddof, bool keepdims);
 CT_API ct_tensor *ct_std_axes(const ct_tensor *t, int n, const int *axes, int64_t ddof,

@@ -57,9 +57,9 @@ typedef bool ct_item_fn(const ct_scalar *self, enum ct_op op, const void *const 
  */
 enum ct_fold {
     CT_FOLD_SUM,
-    CT_FOLD_MAX,  /**< of bool: any */
-    CT_FOLD_MIN,  /**< of bool: all */
-    CT_FOLD_PROD, /**< the lanes and trees of the sum, multiplied; the product of nothing is 1 */
+    CT_FOLD_MAX,    /**< of bool: any */
+    CT_FOLD_MIN,    /**< of bool: all */
+    CT_FOLD_PROD,   /**< the lanes and trees of the sum, multiplied; the product of nothing is 1 */
     CT_FOLD_ARGMAX, /**< y is an int64_t: the place of the first NaN, else of the first maximum */
     CT_FOLD_ARGMIN, /**< y is an int64_t: the place of the first NaN, else of the first minimum */
     CT_FOLD_COUNT
@@ -112,7 +112,7 @@ struct ct_scalar {
     size_t size;  /**< bytes of an item; the defaults below are for up to 256 */
     size_t align; /**< its alignment, a power of two, at most 64 */
     unsigned traits;
-    int level;             /**< 0, or the level of a dual number */
+    int level; /**< 0, or the level of a dual number */
     /** What a dual's value and tangents are made of, or NULL. The value comes first, and it alone
      *  is compared. */
     const ct_scalar *base;

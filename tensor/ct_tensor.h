@@ -44,14 +44,16 @@ CT_API ct_tensor *ct_from_double(const ct_scalar *scalar, double value);
 /** From @p count doubles in row-major order, converted; a wrong count is CT_ESHAPE. */
 CT_API ct_tensor *ct_from_doubles(const ct_scalar *scalar, int rank, const int64_t *shape,
                                   size_t count, const double *values);
-/** From @p count items of the scalar type in row-major order (copied). */
+/** From @p count items of the scalar type in row-major order (copied; a truth value that is neither
+ *  0 nor 1 becomes 1). */
 CT_API ct_tensor *ct_from_items(const ct_scalar *scalar, int rank, const int64_t *shape,
                                 size_t count, const void *items);
 /**
  * A tensor over foreign memory of @p count items, without a copy. @p strides are in items and may
  * be negative or zero, @p offset is the item of index 0; every reachable item must lie in the
  * buffer. The memory is never written through the tensor. @p release, unless NULL, is called once
- * with @p context when the last share is freed; it is not called if this function fails.
+ * with @p context when the last share is freed; it is not called if this function fails. Truth
+ * values other than 0 and 1 count as true wherever they are read, and are passed on as they are.
  */
 CT_API ct_tensor *ct_tensor_over(const ct_scalar *scalar, int rank, const int64_t *shape,
                                  const int64_t *strides, int64_t offset, const void *buffer,
@@ -89,7 +91,8 @@ CT_API ct_status ct_get(const ct_tensor *t, int rank, const int64_t *index, doub
 CT_API ct_status ct_get_flat(const ct_tensor *t, int64_t i, double *value);
 /** Copies the item at an index as it is, in the tensor's own type. */
 CT_API ct_status ct_get_item(const ct_tensor *t, int rank, const int64_t *index, void *item);
-/** The only item of a tensor of one item, as a double; NaN (with an error) for others. */
+/** The only item of a tensor of one item, as a double; NaN (with an error) for others. Of an i64
+ *  beyond 2^53 the nearest double: ct_to_i64s() is exact. */
 CT_API double ct_item(const ct_tensor *t);
 /** All items in row-major order as doubles; @p count must be ct_count(). */
 CT_API ct_status ct_to_doubles(const ct_tensor *t, size_t count, double *values);
@@ -104,7 +107,7 @@ CT_API bool ct_all_close(const ct_tensor *a, const ct_tensor *b, double rtol, do
 /**
  * Writes nested brackets of items as snprintf does: never more than @p size bytes, terminated;
  * returns the length it would need, or -1 with an error and an empty text for a NULL tensor. Long
- * axes are shortened in the middle.
+ * axes are shortened in the middle. ct_format(t, NULL, 0) tells the length to make room for.
  */
 CT_API int ct_format(const ct_tensor *t, char *text, size_t size);
 /** Checks every invariant of the descriptor; CT_EINVAL names the broken one. */
@@ -186,7 +189,7 @@ CT_API ct_tensor *ct_apply(enum ct_op op, int n, const ct_tensor *const in[]);
 /** @} */
 
 /** @name Rows along an axis: exact at infinities
- *  CT_EDTYPE for bool and i64. The axis may be CT_ALL for rank 1 alone. @{ */
+ *  CT_EDTYPE for types without exp. The axis may be CT_ALL for rank 1 alone. @{ */
 /** Exponentials scaled to sum 1. One +infinity in a row takes all, the limit; a row that is all
  *  -infinity is NaN by definition. */
 CT_API ct_tensor *ct_softmax(const ct_tensor *t, int axis);
@@ -233,7 +236,9 @@ CT_API bool ct_same_shape(const ct_tensor *a, const ct_tensor *b);
 CT_API bool ct_can_broadcast(int rank_a, const int64_t *a, int rank_b, const int64_t *b);
 /** The shape of NumPy's broadcasting; returns its rank, or -1 when there is none. */
 CT_API int ct_broadcast_shape(int rank_a, const int64_t *a, int rank_b, const int64_t *b,
-                              int64_t shape[8]);
+                              int64_t shape[CT_MAX_RANK]);
+/** Whether ct_apply() takes these operands; what it makes of the items is not looked at. */
+CT_API bool ct_can_apply(enum ct_op op, int n, const ct_tensor *const in[]);
 CT_API bool ct_can_broadcast_to(const ct_tensor *t, int rank, const int64_t *shape);
 /** What a slice of an axis of @p extent items means: it takes `first`, `first + step`, ..., @p count
  *  items; first is 0 where there are none. False, with nothing written, where step is 0 or the

@@ -105,8 +105,7 @@ static void plan_chains(struct chains *c, const ct_tensor *t, const ct_tensor *r
             ct__nest_add(&c->nest, t->shape[i], (int64_t[]){t->strides[i], result->strides[i]});
     ct__nest_sort(&c->nest);
     ct__nest_fuse(&c->nest);
-    if (c->nest.rank == 0)
-        c->nest = (struct ct__nest){.operands = 2, .rank = 1, .shape = {1}};
+    ct__nest_have_row(&c->nest);
     int inner = c->nest.rank - 1;
     c->width = imaxabs(c->nest.step[0][inner]) <= 1 && c->nest.step[1][inner] == 1 ? NEAR : FAR;
     c->pieces = ((size_t)c->nest.shape[inner] - 1) / c->width + 1;
@@ -139,11 +138,10 @@ static ct_tensor *cumulate(const char *who, const char *noun, enum ct_op op, con
     size_t failed = atomic_load(&c.failed);
     if (failed == SIZE_MAX)
         return result;
-    char index[CT__SHAPE_TEXT_BYTES];
-    ct__format_index(index, sizeof index, result, failed);
+    char text[CT__AT_INDEX_BYTES];
     ct_free(result);
-    return ct__fail_null(CT_EOVERFLOW, who, "the %s at index %s does not fit %s", noun, index,
-                         t->scalar->name);
+    return ct__fail_null(CT_EOVERFLOW, who, "the %s%s does not fit %s", noun,
+                         ct__at_index(text, t->rank, t->shape, failed), t->scalar->name);
 }
 
 // With CT_ALL the items as one axis.
@@ -153,14 +151,8 @@ static ct_tensor *cumulative(const char *who, const char *noun, enum ct_op op, c
         return ct__null(who);
     if (axis != CT_ALL)
         return cumulate(who, noun, op, t, axis);
-    ct_tensor *flat = ct_reshape(t, 1, &(int64_t){-1});
-    if (t->count == 0) { // -1 of nothing may be open
-        ct_free(flat);
-        flat = ct__empty(who, t->scalar, 1, &(int64_t){0});
-    }
-    ct_tensor *result = flat ? cumulate(who, noun, op, flat, 0) : NULL;
-    ct_free(flat);
-    return result;
+    ct_tensor *flat = ct__as(who, ct_reshape(t, 1, &(int64_t){(int64_t)t->count}));
+    return ct__then(flat, flat ? cumulate(who, noun, op, flat, 0) : NULL);
 }
 
 ct_tensor *ct_cumsum(const ct_tensor *t, int axis) {

@@ -93,35 +93,22 @@ bool ct_dlpack_has(const ct_scalar *scalar) {
 
 /* --- in --- */
 
-/* The lowest and the highest item that is reached, counted from index 0; the shape has items. */
-static bool find_span(int rank, const int64_t *shape, const int64_t *strides, int64_t *low,
-                      int64_t *high) {
-    *low = *high = 0;
-    for (int i = 0; i < rank; i++) {
-        int64_t way;
-        if (shape[i] == 1)
-            continue;
-        if (!ct__mul_i64(strides[i], shape[i] - 1, &way) ||
-            !ct__add_i64(way < 0 ? *low : *high, way, way < 0 ? low : high))
-            return false;
-    }
-    return true;
-}
-
 /* Where the reached items begin in memory, how many there are, and which is that of index 0. */
 static bool find_buffer(const struct dl_tensor *dl, const ct_scalar *scalar, const int64_t *strides,
                         char **buffer, size_t *count, int64_t *offset) {
     int64_t low, high, before, after;
+    ptrdiff_t away;
     uintptr_t first = (uintptr_t)dl->data, begin, end;
-    if (__builtin_add_overflow(first, dl->byte_offset, &first) ||
-        !find_span(dl->ndim, dl->shape, strides, &low, &high) || high == INT64_MAX ||
+    if (dl->byte_offset > PTRDIFF_MAX || __builtin_add_overflow(first, dl->byte_offset, &first) ||
+        !ct__find_reach(dl->ndim, dl->shape, strides, 0, &low, &high) || high == INT64_MAX ||
         !ct__mul_i64(low, (int64_t)scalar->size, &before) ||
         !ct__mul_i64(high + 1, (int64_t)scalar->size, &after) ||
         __builtin_add_overflow(first, before, &begin) ||
-        __builtin_add_overflow(first, after, &end) || end - begin > PTRDIFF_MAX)
+        __builtin_add_overflow(first, after, &end) || end - begin > PTRDIFF_MAX ||
+        __builtin_add_overflow(dl->byte_offset, before, &away))
         return false;
     /* From the given pointer on, not from the number, so that it stays a pointer into its block. */
-    *buffer = (char *)dl->data + ((ptrdiff_t)dl->byte_offset + (ptrdiff_t)before);
+    *buffer = (char *)dl->data + away;
     *count = (end - begin) / scalar->size;
     *offset = -low;
     return true;

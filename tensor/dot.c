@@ -96,7 +96,9 @@ static ct_tensor *dot(const char *who, const ct_tensor *a, const ct_tensor *b) {
     for (d.run = BLOCK; 2 * d.run * scalar->size <= RUN_BYTES;)
         d.run *= 2;
     if (d.run * scalar->size > RUN_BYTES) { // large items: through memory
-        ct_tensor *products = ct__as(who, ct_mul(a, b));
+        ct_tensor x = *a, y = *b;           // the names of what is summed over need not agree
+        x.names = y.names = NULL;
+        ct_tensor *products = ct__apply(who, CT_OP_mul, 2, (const ct_tensor *[]){&x, &y});
         return products ? ct__then(products, ct__as(who, ct_sum(products, 0, false))) : NULL;
     }
     d.a_step = (ptrdiff_t)a->strides[0] * (ptrdiff_t)scalar->size;
@@ -133,6 +135,16 @@ static ct_status check_shapes(const char *who, const char *verb, const ct_tensor
     ct__format_shape(right, sizeof right, b->rank, b->shape);
     return ct__fail(CT_ESHAPE, who, "%s needs operands of one shape: %s and %s were given", verb,
                     left, right);
+}
+
+bool ct_can_dot(const ct_tensor *a, const ct_tensor *b) {
+    if (!a || !b || a->scalar != b->scalar || a->rank != 1 || !ct__same_shape(a, b))
+        return false;
+    const ct_scalar *scalar = a->scalar;
+    return scalar->traits & CT_INTEGER
+               ? ct_scalar_matmul(scalar) != NULL
+               : ct_scalar_has(scalar, CT_OP_mul) && ct_scalar_has(scalar, CT_OP_add) &&
+                     ct_scalar_fold(scalar, CT_FOLD_SUM);
 }
 
 ct_tensor *ct_dot(const ct_tensor *a, const ct_tensor *b) {

@@ -48,13 +48,6 @@ bool ct__elementwise_may_fail(const struct ct__elementwise *e) {
 
 // --- items without a result
 
-static void find_index(int rank, const int64_t *shape, size_t item, int64_t index[CT_MAX_RANK]) {
-    for (int i = rank - 1; i >= 0; i--) {
-        index[i] = (int64_t)(item % (size_t)shape[i]);
-        item /= (size_t)shape[i];
-    }
-}
-
 static const char *operand_at(const ct_tensor *t, int rank, const int64_t *index) {
     int64_t distance = 0;
     for (int i = 0; i < rank; i++)
@@ -68,9 +61,9 @@ ct_status ct__fail_item(const char *who, ct_status code, const char *name, const
                         const ct_tensor *const in[], int rank, const int64_t *shape, size_t item,
                         const char *what) {
     int64_t index[CT_MAX_RANK] = {0};
-    char place[CT__SHAPE_TEXT_BYTES] = "", operands[CT__MAX_OPERANDS * NUMBER_BYTES] = "";
+    char text[CT__AT_INDEX_BYTES], operands[CT__MAX_OPERANDS * NUMBER_BYTES] = "";
     size_t length = 0;
-    find_index(rank, shape, item, index);
+    ct__unravel(rank, shape, item, index);
     for (int k = 0; k < n; k++) {
         char number[NUMBER_BYTES - 8];
         in[k]->scalar->format(in[k]->scalar, operand_at(in[k], rank, index), number, sizeof number);
@@ -80,9 +73,8 @@ ct_status ct__fail_item(const char *who, ct_status code, const char *name, const
                                                 : ", ",
                                    number);
     }
-    ct__format_shape(place, sizeof place, rank, index);
-    return ct__fail(code, who, "%s of %s%s%s%s", name, operands, rank > 0 ? " at index " : "",
-                    rank > 0 ? place : "", what);
+    return ct__fail(code, who, "%s of %s%s%s", name, operands,
+                    ct__at_index(text, rank, shape, item), what);
 }
 
 // What the op makes of the same numbers as doubles: NaN where it is not defined at all.
@@ -106,7 +98,7 @@ static ct_status fail_at(const char *who, const struct ct__elementwise *e,
     int64_t index[CT_MAX_RANK];
     double value[CT__MAX_OPERANDS];
     char what[80];
-    find_index(e->rank, e->shape, item, index);
+    ct__unravel(e->rank, e->shape, item, index);
     for (int i = 0; i < e->n; i++)
         value[i] = in[i]->scalar->to_double(in[i]->scalar, operand_at(in[i], e->rank, index));
     bool divides = e->op == CT_OP_div || e->op == CT_OP_floor_div || e->op == CT_OP_mod;
@@ -157,12 +149,26 @@ ct_tensor *ct__apply(const char *who, enum ct_op op, int n, const ct_tensor *con
 
 ct_status ct__check_op(const char *who, enum ct_op op, int n) {
     if ((unsigned)op >= CT_OP_COUNT || ct_op_arity(op) == 0)
-        return ct__fail(CT_EINVAL, who, "%d is not an elementwise op", (int)op);
+        return !who ? CT_EINVAL : ct__fail(CT_EINVAL, who, "%d is not an elementwise op", (int)op);
     if (n != ct_op_arity(op))
-        return ct__fail(CT_EINVAL, who, "%s takes %d operand%s and %d %s given", ct_op_name(op),
-                        ct_op_arity(op), ct_op_arity(op) == 1 ? "" : "s", n,
-                        n == 1 ? "was" : "were");
+        return !who ? CT_EINVAL
+                    : ct__fail(CT_EINVAL, who, "%s takes %d operand%s and %d %s given",
+                               ct_op_name(op), ct_op_arity(op), ct_op_arity(op) == 1 ? "" : "s", n,
+                               n == 1 ? "was" : "were");
     return CT_OK;
+}
+
+bool ct_can_apply(enum ct_op op, int n, const ct_tensor *const in[]) {
+    struct ct__elementwise e;
+    size_t count;
+    if (ct__check_op(NULL, op, n) || !in)
+        return false;
+    for (int i = 0; i < n; i++)
+        if (!in[i])
+            return false;
+    return !ct__elementwise_plan(NULL, op, n, in, &e) &&
+           ct__count_items(e.result->size, e.rank, e.shape, &count) &&
+           !ct__names_check(NULL, e.rank, n, in);
 }
 
 ct_tensor *ct_apply(enum ct_op op, int n, const ct_tensor *const in[]) {

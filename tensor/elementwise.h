@@ -34,14 +34,14 @@ ct_status ct__elementwise_run(const char *who, const struct ct__elementwise *e,
 ct_status ct__fail_item(const char *who, ct_status code, const char *name, const char *joint, int n,
                         const ct_tensor *const in[], int rank, const int64_t *shape, size_t item,
                         const char *what);
-/* Whether `op` is elementwise and takes n operands. */
+/* Whether `op` is elementwise and takes n operands. `who` may be NULL. */
 ct_status ct__check_op(const char *who, enum ct_op op, int n);
 
 /* --- elementwise_rows.c --- */
 
 /* Work on n strided items: as ct_loop_fn. */
 typedef size_t ct__operand_loop(const void *context, size_t n, char *const ptr[],
-                           const ptrdiff_t step[]);
+                                const ptrdiff_t step[]);
 
 /* Calls `fn` until all `count` > 0 items of the shape are done, on several threads where that pays;
    the operands are broadcast, the result has items of `size` bytes, dense from `to`. Returns how
@@ -51,9 +51,6 @@ size_t ct__for_rows(ct__operand_loop *fn, const void *context, int n, const ct_t
 
 /* --- write.c --- */
 
-/* target = op of the operands, which are not NULL; see ct_apply_into(). */
-ct_status ct__apply_into(const char *who, ct_tensor *target, enum ct_op op, int n,
-                         const ct_tensor *const in[]);
 /* Whether `other` broadcasts to the target's shape, and the names agree. `who` is a public function:
    "ct_combine". */
 ct_status ct__check_growth(const char *who, const ct_tensor *target, const ct_tensor *other);

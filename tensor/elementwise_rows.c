@@ -65,8 +65,7 @@ static void set_nest(struct run *run, int n, const ct_tensor *const in[], int ra
     ct__nest_fuse(&run->nest);
     if (run->nest.rank > 0)
         return;
-    run->nest.rank = 1; // one item is a row as well
-    run->nest.shape[0] = 1;
+    ct__nest_have_row(&run->nest);
     for (int i = 0; i <= n; i++)
         run->nest.step[i][0] = (int64_t)run->size[i];
 }

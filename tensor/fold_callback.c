@@ -23,20 +23,8 @@ static struct ct__nest loops_of(const struct ct__reduction *r) {
     }
     struct ct__nest nest = ct__nest_of(t->rank, t->shape, t->strides, steps);
     ct__nest_fuse(&nest);
-    if (nest.rank == 0)
-        nest = (struct ct__nest){.operands = 2, .rank = 1, .shape = {1}};
+    ct__nest_have_row(&nest);
     return nest;
-}
-
-static ct_status fail_callback(const struct ct__reduction *r, size_t place, ct_status status) {
-    char index[CT__SHAPE_TEXT_BYTES];
-    ct__format_index(index, sizeof index, r->t, place);
-    if ((unsigned)status > CT_EUNSUPPORTED)
-        return ct__fail(CT_EINVAL, r->who,
-                        "the callback returned %d, which is no status, at index %s", (int)status,
-                        index);
-    return ct__fail(status, r->who, "the callback returned %s at index %s", ct_status_name(status),
-                    index);
 }
 
 static ct_status run(const struct ct__reduction *r, ct_tensor *result, ct_fold_step *step,
@@ -52,9 +40,8 @@ static ct_status run(const struct ct__reduction *r, ct_tensor *result, ct_fold_s
         char *y = ct__first(result) + walk.at[1] * to;
         for (size_t i = 0; i < n; i++, place++) {
             ct_status status = step(context, y, x);
-            if (status) {
-                return fail_callback(r, place, status);
-            }
+            if (status)
+                return ct__fail_callback(r->who, r->t, place, status);
             x += nest.step[0][row] * from;
             y += nest.step[1][row] * to;
         }

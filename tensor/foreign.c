@@ -9,12 +9,12 @@
 
 #include <inttypes.h>
 
-// The lowest and the highest item that a descriptor with items reaches; false on overflow.
-static bool find_reach(const ct_tensor *t, int64_t *low, int64_t *high) {
-    *low = *high = t->offset;
-    for (int i = 0; i < t->rank; i++) {
+bool ct__find_reach(int rank, const int64_t *shape, const int64_t *strides, int64_t first,
+                    int64_t *low, int64_t *high) {
+    *low = *high = first;
+    for (int i = 0; i < rank; i++) {
         int64_t way;
-        if (!ct__mul_i64(t->strides[i], t->shape[i] - 1, &way) ||
+        if (!ct__mul_i64(strides[i], shape[i] - 1, &way) ||
             !ct__add_i64(way < 0 ? *low : *high, way, way < 0 ? low : high))
             return false;
     }
@@ -23,7 +23,9 @@ static bool find_reach(const ct_tensor *t, int64_t *low, int64_t *high) {
 
 bool ct__lies_within(const ct_tensor *t, size_t items) {
     int64_t low, high;
-    return t->count == 0 || (find_reach(t, &low, &high) && low >= 0 && (uint64_t)high < items);
+    return t->count == 0 ||
+           (ct__find_reach(t->rank, t->shape, t->strides, t->offset, &low, &high) && low >= 0 &&
+            (uint64_t)high < items);
 }
 
 static ct_status check_buffer(const char *who, const ct_scalar *scalar, const void *buffer,

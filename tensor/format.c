@@ -4,6 +4,7 @@
 
 #include "tensor/fail.h"
 #include "tensor/format_real.h"
+#include "tensor/options.h"
 #include "tensor/tensor_impl.h"
 
 #include <inttypes.h>
@@ -205,10 +206,10 @@ static ct_status read_options(const char *who, const struct ct_format_options *g
                               struct ct_format_options *options) {
     enum { MOST_DIGITS = 40 };
     *options = ct_format_options_init();
-    if (!given)
-        return CT_OK;
-    size_t size = given->size < sizeof *options ? given->size : sizeof *options;
-    memcpy(options, given, size);
+    ct_status status =
+        ct__take_options(who, "ct_format_options_init", options, sizeof *options, given);
+    if (status)
+        return status;
     if (options->precision < 0 || options->precision > MOST_DIGITS)
         return ct__fail(CT_EINVAL, who, "the precision %d is not in the range 0 to %d",
                         options->precision, MOST_DIGITS);

@@ -24,8 +24,16 @@ static bool reads_back(double x, int digits, bool single) {
     return single ? strtof(text, NULL) == (float)x : strtod(text, NULL) == x;
 }
 
-struct ct__decimal ct__decimal_of(double x, bool single) {
-    struct ct__decimal d = {.negative = signbit(x) != 0};
+/* The digits of a finite number: +-d.ddd 10^exponent, the fewest that read back to it in its own
+   precision. 0 is the digit 0. */
+struct decimal {
+    bool negative;
+    int count, exponent;
+    char digits[24];
+};
+
+static struct decimal decimal_of(double x, bool single) {
+    struct decimal d = {.negative = signbit(x) != 0};
     int most = single ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG, digits = single ? FLT_DIG : DBL_DIG;
     double least = single ? (double)FLT_MIN : DBL_MIN;
     if (fabs(x) < least)
@@ -60,7 +68,7 @@ static int width_of(int number) {
 /* A number with at most `precision` digits after the point and at least `kept` of them, without an
    exponent. */
 static void positional(double x, bool single, int precision, int kept, char *text) {
-    struct ct__decimal d = ct__decimal_of(x, single);
+    struct decimal d = decimal_of(x, single);
     int needed = most_of(d.count - 1 - d.exponent, 0);
     if (needed > precision) {
         snprintf(text, CT__REAL_TEXT_BYTES, "%.*f", precision, x);
@@ -86,7 +94,7 @@ static void positional(double x, bool single, int precision, int kept, char *tex
 
 /* Digits after the point of the mantissa, when at most `precision` are shown. */
 static int mantissa_digits(double x, bool single, int precision) {
-    struct ct__decimal d = ct__decimal_of(x, single);
+    struct decimal d = decimal_of(x, single);
     if (d.count - 1 <= precision)
         return d.count - 1;
     char text[CT__REAL_TEXT_BYTES];
@@ -214,7 +222,7 @@ void ct__real_alone(double x, bool single, char text[CT__REAL_TEXT_BYTES]) {
         strcpy(text, odd_text(x));
         return;
     }
-    struct ct__decimal d = ct__decimal_of(x, single);
+    struct decimal d = decimal_of(x, single);
     double size = fabs(x);
     if (size == 0 || (size >= 1e-4 && size < 1e16)) {
         positional(x, single, 40, 1, text);

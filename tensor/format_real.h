@@ -5,14 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The digits of a finite number: +-d.ddd 10^exponent, the fewest that read back to it in its own
-   precision. 0 is the digit 0. */
-struct ct__decimal {
-    bool negative;
-    int count, exponent;
-    char digits[24];
-};
-
 enum { CT__REAL_TEXT_BYTES = 512 }; /* for any number with at most 40 digits after the point */
 
 /* How all numbers of a tensor are written. */
@@ -26,7 +18,6 @@ struct ct__real_style {
     int exponent_digits;
 };
 
-struct ct__decimal ct__decimal_of(double x, bool single);
 /* The first pass decides how numbers are written, the second how wide they are. */
 void ct__real_look(struct ct__real_style *style, double x);
 void ct__real_decide(struct ct__real_style *style);

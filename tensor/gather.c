@@ -61,12 +61,7 @@ static struct job make_job(const ct_tensor *t, int axis, const ct_tensor *index,
             &job.nest, index->shape[i],
             (int64_t[]){i == axis ? 0 : t->strides[i] * size, dense[i], other->strides[i] * size});
     ct__nest_fuse(&job.nest);
-    if (job.nest.rank == 0) { // one item is a row as well
-        job.nest.rank = 1;
-        job.nest.shape[0] = 1;
-        for (int k = 0; k < 3; k++)
-            job.nest.step[k][0] = 0;
-    }
+    ct__nest_have_row(&job.nest);
     return job;
 }
 
@@ -153,8 +148,8 @@ static void scatter_rows(const struct job *job) {
 }
 
 // False after an overflow, with where it was.
-static bool reduce_rows(const struct job *job, const struct ct__reduction *by, const char **target,
-                        const char **source) {
+static bool combine_rows(const struct job *job, const struct ct__combiner *by, const char **target,
+                         const char **source) {
     const struct ct__nest *nest = &job->nest;
     int row = nest->rank - 1;
     size_t passes = ct__nest_passes(nest, row), n = (size_t)nest->shape[row];
@@ -164,7 +159,7 @@ static bool reduce_rows(const struct job *job, const struct ct__reduction *by, c
     for (size_t i = 0; i < passes; i++, ct__walk_next(&walk, nest, row)) {
         char *items = job->items + walk.at[0], *other = job->other + walk.at[2];
         const int64_t *at = job->at + walk.at[1];
-        size_t done = ct__reduce_places(by, n, items, step, at, job->at_step, other, other_step);
+        size_t done = ct__combine_places(by, n, items, step, at, job->at_step, other, other_step);
         if (done < n) {
             *target = items + (ptrdiff_t)done * step + at[done] * job->at_step;
             *source = other + (ptrdiff_t)done * other_step;
@@ -176,15 +171,15 @@ static bool reduce_rows(const struct job *job, const struct ct__reduction *by, c
 
 static ct_status write_items(const char *who, ct_tensor *out, int axis, const ct_tensor *index,
                              const struct ct__places *places, const ct_tensor *source,
-                             const struct ct__reduction *by) {
+                             const struct ct__combiner *by) {
     const char *x, *z;
     if (index->count == 0)
         return CT_OK;
     struct job job = make_job(out, axis, index, places, source);
     if (!by)
         scatter_rows(&job);
-    else if (!reduce_rows(&job, by, &x, &z))
-        return ct__fail_reduction(who, by, out, x, z);
+    else if (!combine_rows(&job, by, &x, &z))
+        return ct__fail_combine(who, by, out, x, z);
     return CT_OK;
 }
 
@@ -192,16 +187,16 @@ static ct_status write_items(const char *who, ct_tensor *out, int axis, const ct
 static ct_tensor *scatter(const char *who, const ct_tensor *t, int axis, const ct_tensor *index,
                           const ct_tensor *source, enum ct_op op) {
     struct ct__places places;
-    struct ct__reduction by, *reduction = op == CT_OP_COUNT ? NULL : &by;
+    struct ct__combiner by, *combiner = op == CT_OP_COUNT ? NULL : &by;
     if (!t || !index || !source)
         return ct__null(who);
-    if ((reduction && ct__find_reduction(who, t->scalar, op, reduction)) ||
+    if ((combiner && ct__find_combiner(who, t->scalar, op, combiner)) ||
         check_gather(who, t, axis, index, &axis) ||
         ct__check_source(who, t, source, index->rank, index->shape) ||
         ct__read_places(who, index, axis, t->shape[axis], &places))
         return NULL;
     ct_tensor *out = ct__dense_copy(who, t);
-    if (out && write_items(who, out, axis, index, &places, source, reduction)) {
+    if (out && write_items(who, out, axis, index, &places, source, combiner)) {
         ct_free(out);
         out = NULL;
     }

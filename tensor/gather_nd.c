@@ -50,7 +50,7 @@ static ct_status set_shape(const char *who, const ct_tensor *t, const ct_tensor 
 static ct_status fail_number(const char *who, const ct_tensor *t, const ct_tensor *index,
                              size_t tuple, int axis, int64_t number) {
     char place[CT__SHAPE_TEXT_BYTES];
-    ct__format_index(place, sizeof place, index,
+    ct__format_index(place, sizeof place, index->rank, index->shape,
                      tuple * (size_t)index->shape[index->rank - 1] + (size_t)axis);
     return ct__fail(CT_EINDEX, who,
                     "the index %" PRId64 " at %s is out of range for axis %d of extent %" PRId64,
@@ -117,21 +117,21 @@ ct_tensor *ct_gather_nd(const ct_tensor *t, const ct_tensor *index) {
 
 // Writes the source, which is dense, into `out`, which nobody else sees.
 static ct_status write_blocks(const char *who, ct_tensor *out, const struct blocks *b,
-                              const ct_tensor *source, const struct ct__reduction *by) {
+                              const ct_tensor *source, const struct ct__combiner *by) {
     const char *x, *z;
     if (source->count == 0)
         return CT_OK;
     struct ct__rows rows = rows_of(out, b, ct__first(source));
     if (!by)
         ct__rows_put(&rows);
-    else if (!ct__rows_reduce(&rows, by, &x, &z))
-        return ct__fail_reduction(who, by, out, x, z);
+    else if (!ct__rows_combine(&rows, by, &x, &z))
+        return ct__fail_combine(who, by, out, x, z);
     return CT_OK;
 }
 
 // The blocks have been found for `out`, whose strides are dense.
 static ct_status write_source(const char *who, ct_tensor *out, const struct blocks *b,
-                              const ct_tensor *source, const struct ct__reduction *by) {
+                              const ct_tensor *source, const struct ct__combiner *by) {
     if (ct_is_dense(source))
         return write_blocks(who, out, b, source, by);
     ct_tensor *dense = ct__dense_copy(who, source);
@@ -144,10 +144,10 @@ static ct_status write_source(const char *who, ct_tensor *out, const struct bloc
 static ct_tensor *scatter(const char *who, const ct_tensor *t, const ct_tensor *index,
                           const ct_tensor *source, enum ct_op op) {
     struct blocks b;
-    struct ct__reduction by, *reduction = op == CT_OP_COUNT ? NULL : &by;
+    struct ct__combiner by, *combiner = op == CT_OP_COUNT ? NULL : &by;
     if (!t || !index || !source)
         return ct__null(who);
-    if (reduction && ct__find_reduction(who, t->scalar, op, reduction))
+    if (combiner && ct__find_combiner(who, t->scalar, op, combiner))
         return NULL;
     ct_tensor dense = *t; // as the result lies
     ct__dense_strides(dense.rank, dense.shape, dense.strides);
@@ -156,7 +156,7 @@ static ct_tensor *scatter(const char *who, const ct_tensor *t, const ct_tensor *
     ct_tensor *out = NULL;
     if (ct__check_source(who, t, source, b.rank, b.shape) == CT_OK)
         out = ct__dense_copy(who, t);
-    if (out && write_source(who, out, &b, source, reduction)) {
+    if (out && write_source(who, out, &b, source, combiner)) {
         ct_free(out);
         out = NULL;
     }

@@ -23,32 +23,28 @@ void ct__copy_index(const ct_tensor *index, int64_t *to);
 /* CT_ESHAPE unless `source` has this shape, CT_EDTYPE unless it has t's scalar type. */
 ct_status ct__check_source(const char *who, const ct_tensor *t, const ct_tensor *source, int rank,
                            const int64_t *shape);
-/* The items of t in new dense storage. */
-ct_tensor *ct__dense_copy(const char *who, const ct_tensor *t);
-/* Axis names: axis i of out is axis from[i] of t, or a new one where that is -1. */
-void ct__names_from(ct_tensor *out, const ct_tensor *t, const int *from);
 
 /* --- accumulate.c --- */
 
-/* How an item is combined with what stands at its place; `loop` is NULL for overwriting. */
-struct ct__reduction {
+/* How an item is combined with what stands at its place. */
+struct ct__combiner {
     const ct_scalar *scalar;
     enum ct_op op;
     ct_loop_fn *loop;
 };
 /* CT_EINVAL for another op than add, mul, maximum, minimum; CT_EDTYPE where the type lacks it. */
-ct_status ct__find_reduction(const char *who, const ct_scalar *scalar, enum ct_op op,
-                             struct ct__reduction *r);
+ct_status ct__find_combiner(const char *who, const ct_scalar *scalar, enum ct_op op,
+                            struct ct__combiner *by);
 /* target = op(target, source), item by item along a row. Returns how many were done. */
-size_t ct__reduce_row(const struct ct__reduction *r, size_t n, char *target, ptrdiff_t target_step,
-                      const char *source, ptrdiff_t source_step);
+size_t ct__combine_row(const struct ct__combiner *by, size_t n, char *target, ptrdiff_t target_step,
+                       const char *source, ptrdiff_t source_step);
 /* The same, item k at target + k * target_step + at[k] * at_step, one after the other. */
-size_t ct__reduce_places(const struct ct__reduction *r, size_t n, char *target,
-                         ptrdiff_t target_step, const int64_t *at, ptrdiff_t at_step,
-                         const char *source, ptrdiff_t source_step);
+size_t ct__combine_places(const struct ct__combiner *by, size_t n, char *target,
+                          ptrdiff_t target_step, const int64_t *at, ptrdiff_t at_step,
+                          const char *source, ptrdiff_t source_step);
 /* CT_EOVERFLOW for these two items of `out`, which is dense, and of the source. */
-ct_status ct__fail_reduction(const char *who, const struct ct__reduction *r, const ct_tensor *out,
-                             const char *target, const char *source);
+ct_status ct__fail_combine(const char *who, const struct ct__combiner *by, const ct_tensor *out,
+                           const char *target, const char *source);
 
 /* --- rows.c --- */
 
@@ -70,8 +66,8 @@ void ct__rows_start(struct ct__rows *r, const ct_tensor *t, int before, int afte
 void ct__rows_take(const struct ct__rows *r);
 /* Dense to tensor, which is dense too; of equal places the last wins. */
 void ct__rows_put(const struct ct__rows *r);
-/* The same by a reduction; false after an overflow, with where it was. */
-bool ct__rows_reduce(const struct ct__rows *r, const struct ct__reduction *by, const char **target,
-                     const char **source);
+/* The same by combining; false after an overflow, with where it was. */
+bool ct__rows_combine(const struct ct__rows *r, const struct ct__combiner *by, const char **target,
+                      const char **source);
 
 #endif

@@ -19,8 +19,10 @@ static ct_status fail_index(const char *who, const ct_tensor *t, int rank, const
     return ct__fail(CT_EINDEX, who, "index %s is out of bounds for a shape of %s", text, shape);
 }
 
-ct_status ct__locate(const char *who, const ct_tensor *t, const int64_t *strides, int rank,
-                     const int64_t *index, int64_t *distance) {
+/* The distance in items, along these strides, of an index whose numbers count from the end where
+   negative; an error otherwise. */
+static ct_status locate(const char *who, const ct_tensor *t, const int64_t *strides, int rank,
+                        const int64_t *index, int64_t *distance) {
     if (rank > 0 && !index)
         return ct__fail(CT_EINVAL, who, "the index is NULL and the rank is %d", rank);
     if (rank != t->rank)
@@ -38,16 +40,13 @@ ct_status ct__locate(const char *who, const ct_tensor *t, const int64_t *strides
 /* The index that an item has, counted in row-major order; from the end where negative. */
 static ct_status unflatten(const char *who, const ct_tensor *t, int64_t item,
                            int64_t index[CT_MAX_RANK]) {
-    int64_t count = (int64_t)t->count, left = item < 0 ? item + count : item;
+    int64_t count = (int64_t)t->count;
     if (item < -count || item >= count)
         return ct__fail(CT_EINDEX, who,
                         "item %" PRId64 " is out of bounds for a tensor of %zu "
                         "item%s",
                         item, t->count, t->count == 1 ? "" : "s");
-    for (int i = t->rank - 1; i >= 0; i--) {
-        index[i] = left % t->shape[i];
-        left /= t->shape[i];
-    }
+    ct__unravel(t->rank, t->shape, (size_t)(item < 0 ? item + count : item), index);
     return CT_OK;
 }
 
@@ -71,7 +70,7 @@ ct_status ct_get(const ct_tensor *t, int rank, const int64_t *index, double *val
     if (!value)
         return fail_place(__func__, "value");
     int64_t distance;
-    ct_status status = ct__locate(__func__, t, t->strides, rank, index, &distance);
+    ct_status status = locate(__func__, t, t->strides, rank, index, &distance);
     if (!status)
         read_item(t, distance, value);
     return status;
@@ -85,7 +84,7 @@ ct_status ct_get_flat(const ct_tensor *t, int64_t i, double *value) {
     int64_t index[CT_MAX_RANK], distance = 0;
     ct_status status = unflatten(__func__, t, i, index);
     if (!status)
-        status = ct__locate(__func__, t, t->strides, t->rank, index, &distance);
+        status = locate(__func__, t, t->strides, t->rank, index, &distance);
     if (!status)
         read_item(t, distance, value);
     return status;
@@ -97,7 +96,7 @@ ct_status ct_get_item(const ct_tensor *t, int rank, const int64_t *index, void *
     if (!item)
         return fail_place(__func__, "item");
     int64_t distance;
-    ct_status status = ct__locate(__func__, t, t->strides, rank, index, &distance);
+    ct_status status = locate(__func__, t, t->strides, rank, index, &distance);
     if (!status)
         memmove(item, item_of(t, distance), t->scalar->size);
     return status;
@@ -136,7 +135,7 @@ static ct_status write_item(const char *who, ct_tensor *t, int rank, const int64
                             const void *item, double value) {
     int64_t dense[CT_MAX_RANK], distance;
     ct__dense_strides(t->rank, t->shape, dense);
-    ct_status status = ct__locate(who, t, dense, rank, index, &distance);
+    ct_status status = locate(who, t, dense, rank, index, &distance);
     if (status)
         return status;
     bool in_place = ct__is_writable(t), fits = true;

@@ -1,4 +1,4 @@
-#include "tensor/index_impl.h"
+#include "tensor/tensor_impl.h"
 
 #include "tensor/checked.h"
 #include "tensor/ct_index.h"
@@ -71,8 +71,14 @@ static ct_status check_concat(const char *who, int n, const ct_tensor *const ten
 }
 
 bool ct_can_concat(int n, const ct_tensor *const tensors[], int axis) {
-    int64_t extent;
-    return !check_concat(NULL, n, tensors, axis, &axis, &extent);
+    int64_t shape[CT_MAX_RANK], extent;
+    size_t count;
+    if (check_concat(NULL, n, tensors, axis, &axis, &extent))
+        return false;
+    memcpy(shape, tensors[0]->shape, sizeof shape);
+    shape[axis] = extent;
+    return ct__count_items(tensors[0]->scalar->size, tensors[0]->rank, shape, &count) &&
+           !ct__names_check(NULL, tensors[0]->rank, n, tensors);
 }
 
 // Copies t into `out`, which has its shape but for one axis, from place `start` of that on.
@@ -99,24 +105,41 @@ ct_tensor *ct_concat(int n, const ct_tensor *const tensors[], int axis) {
     return out;
 }
 
-ct_tensor *ct_stack(int n, const ct_tensor *const tensors[], int axis) {
-    if (check_list(__func__, n, tensors))
-        return NULL;
+// The shape of a stack, and which axis of the tensors each of its axes is. `who` may be NULL.
+static ct_status plan_stack(const char *who, int n, const ct_tensor *const tensors[], int *axis,
+                            int64_t shape[CT_MAX_RANK], int from[CT_MAX_RANK]) {
+    ct_status status = check_list(who, n, tensors);
+    if (status)
+        return status;
     int rank = tensors[0]->rank;
     if (rank == CT_MAX_RANK)
-        return ct__fail_null(CT_ESHAPE, __func__, "tensors of rank %d can have no further axis",
-                             rank);
-    if (ct__check_axis(__func__, rank + 1, axis, &axis)) // the rank of the result, as it counts
-        return NULL;
-    for (int i = 1; i < n; i++)
-        if (check_part(__func__, tensors, i, -1))
-            return NULL;
+        return !who ? CT_ESHAPE
+                    : ct__fail(CT_ESHAPE, who, "tensors of rank %d can have no further axis", rank);
+    status = ct__check_axis(who, rank + 1, *axis, axis); // the rank of the result, as it counts
+    for (int i = 1; i < n && !status; i++)
+        status = check_part(who, tensors, i, -1);
+    for (int i = 0; i <= rank && !status; i++) {
+        from[i] = i < *axis ? i : i == *axis ? -1 : i - 1;
+        shape[i] = i == *axis ? n : tensors[0]->shape[from[i]];
+    }
+    return status;
+}
+
+bool ct_can_stack(int n, const ct_tensor *const tensors[], int axis) {
+    int64_t shape[CT_MAX_RANK];
+    int from[CT_MAX_RANK];
+    size_t count;
+    return !plan_stack(NULL, n, tensors, &axis, shape, from) &&
+           ct__count_items(tensors[0]->scalar->size, tensors[0]->rank + 1, shape, &count) &&
+           !ct__names_check(NULL, tensors[0]->rank, n, tensors);
+}
+
+ct_tensor *ct_stack(int n, const ct_tensor *const tensors[], int axis) {
     int64_t shape[CT_MAX_RANK], strides[CT_MAX_RANK];
     int from[CT_MAX_RANK];
-    for (int i = 0; i <= rank; i++) {
-        from[i] = i < axis ? i : i == axis ? -1 : i - 1;
-        shape[i] = i == axis ? n : tensors[0]->shape[from[i]];
-    }
+    if (plan_stack(__func__, n, tensors, &axis, shape, from))
+        return NULL;
+    int rank = tensors[0]->rank;
     ct_tensor *out = ct__empty(__func__, tensors[0]->scalar, rank + 1, shape);
     ct_tensor named = {.rank = rank}; // the names that the tensors agree in
     if (out && ct__names_merge(__func__, &named, n, tensors)) {
@@ -256,10 +279,8 @@ ct_tensor *ct_repeat(const ct_tensor *t, int axis, int64_t n) {
         return NULL;
     if (axis != CT_ALL)
         return ct__check_axis(__func__, t->rank, axis, &axis) ? NULL : repeat(__func__, t, axis, n);
-    ct_tensor *flat = ct_reshape(t, 1, (int64_t[]){(int64_t)t->count});
-    ct_tensor *out = flat ? repeat(__func__, flat, 0, n) : NULL;
-    ct_free(flat);
-    return out;
+    ct_tensor *flat = ct__as(__func__, ct_reshape(t, 1, (int64_t[]){(int64_t)t->count}));
+    return ct__then(flat, flat ? repeat(__func__, flat, 0, n) : NULL);
 }
 
 // --- rolling
@@ -297,9 +318,9 @@ ct_tensor *ct_roll(const ct_tensor *t, int axis, int64_t shift) {
         return roll(__func__, t, axis, wrapped(shift, t->shape[axis]));
     }
     int64_t count = (int64_t)t->count;
-    ct_tensor *flat = ct_reshape(t, 1, &count);
+    ct_tensor *flat = ct__as(__func__, ct_reshape(t, 1, &count));
     ct_tensor *rolled = flat ? roll(__func__, flat, 0, wrapped(shift, count)) : NULL;
-    ct_tensor *out = rolled ? ct_reshape(rolled, t->rank, t->shape) : NULL;
+    ct_tensor *out = rolled ? ct__as(__func__, ct_reshape(rolled, t->rank, t->shape)) : NULL;
     if (out && !out->names)
         ct__names_like(out, t);
     ct_free(flat);

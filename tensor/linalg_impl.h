@@ -6,28 +6,6 @@
 #include "tensor/fail.h"
 #include "tensor/tensor_impl.h"
 
-/* Passes a result of another public function on; its error goes on in the name of `who`. */
-static inline ct_tensor *ct__as(const char *who, ct_tensor *result) {
-    if (!result)
-        ct__fail(ct_error()->code, who, "%s", ct_error()->message);
-    return result;
-}
-
-/* A step of a chain of results: the next one, made from the last, which is freed. */
-static inline ct_tensor *ct__then(ct_tensor *last, ct_tensor *next) {
-    ct_free(last);
-    return next;
-}
-
-/* Takes the names of a descriptor of one's own away. */
-static inline ct_tensor *ct__unnamed(ct_tensor *t) {
-    if (t) {
-        ct__names_drop(t->names);
-        t->names = NULL;
-    }
-    return t;
-}
-
 /* einsum_parse.c */
 
 /* An index of a sum: a letter, A-Z before a-z, or an axis of "...", which come after. */

@@ -11,6 +11,13 @@ ct_status ct__fail_value(const char *who, const ct_tensor *t, double value) {
     return ct__fail(CT_EDOMAIN, who, "the value %s does not fit %s", text, t->scalar->name);
 }
 
+bool ct__holds(const ct_scalar *scalar, double value) {
+    _Alignas(64) char item[256];
+    while (scalar->size > sizeof item && scalar->base) // whose value the number would become
+        scalar = scalar->base;
+    return scalar->size > sizeof item || scalar->from_double(scalar, item, value);
+}
+
 // Sets the dense items at `first`; nothing is touched where the value does not fit.
 bool ct__fill_items(const ct_scalar *scalar, char *first, size_t count, double value) {
     if (count == 0)
@@ -77,6 +84,9 @@ ct_tensor *ct_from_items(const ct_scalar *scalar, int rank, const int64_t *shape
     ct_tensor *t = ct__empty_for(__func__, scalar, rank, shape, count, items);
     if (t && count > 0)
         memcpy(ct__first(t), items, count * scalar->size);
+    if (t && scalar->traits & CT_BOOLEAN)
+        for (size_t i = 0; i < count; i++)
+            ct__first(t)[i] = ct__first(t)[i] != 0;
     return t;
 }
 

@@ -13,15 +13,13 @@ struct callback {
     void *context;
 };
 
-static ct_status fail_callback(const char *who, const ct_tensor *out, size_t item,
-                               ct_status status) {
-    char index[CT__SHAPE_TEXT_BYTES];
-    ct__format_index(index, sizeof index, out, item);
+ct_status ct__fail_callback(const char *who, const ct_tensor *t, size_t item, ct_status status) {
+    char text[CT__AT_INDEX_BYTES];
+    const char *place = ct__at_index(text, t->rank, t->shape, item);
     if ((unsigned)status > CT_EUNSUPPORTED)
-        return ct__fail(CT_EINVAL, who, "the callback returned %d, which is no status, at index %s",
-                        (int)status, index);
-    return ct__fail(status, who, "the callback returned %s at index %s", ct_status_name(status),
-                    index);
+        return ct__fail(CT_EINVAL, who, "the callback returned %d, which is no status%s%s",
+                        (int)status, t->rank > 0 ? "," : "", place);
+    return ct__fail(status, who, "the callback returned %s%s", ct_status_name(status), place);
 }
 
 /* Calls the function for each item of `out`, which has items; b may be NULL. */
@@ -44,7 +42,7 @@ static ct_status call_each(const char *who, const struct callback *fn, const ct_
         ct_status status = b ? fn->two(fn->context, x + walk.at[0], y + walk.at[1], z)
                              : fn->one(fn->context, x + walk.at[0], z);
         if (status)
-            return fail_callback(who, out, i, status);
+            return ct__fail_callback(who, out, i, status);
         ct__walk_next(&walk, &nest, nest.rank);
     }
     return CT_OK;

@@ -1,4 +1,4 @@
-#include "tensor/index_impl.h"
+#include "tensor/tensor_impl.h"
 
 #include "tensor/ct_index.h"
 #include "tensor/fail.h"
@@ -46,12 +46,7 @@ static struct ct__nest rows_of(const ct_tensor *t, const ct_tensor *mask) {
                                  ct__stride_at(t->rank, i, mask->rank, mask->shape, mask->strides),
                                  dense[i] * size});
     ct__nest_fuse(&nest);
-    if (nest.rank == 0) { // one item is a row as well
-        nest.rank = 1;
-        nest.shape[0] = 1;
-        for (int k = 0; k < 3; k++)
-            nest.step[k][0] = 0;
-    }
+    ct__nest_have_row(&nest);
     return nest;
 }
 

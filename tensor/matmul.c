@@ -71,7 +71,8 @@ bool ct_can_matmul(const ct_tensor *a, const ct_tensor *b) {
     int axis;
     size_t count;
     return a && b && make_plan(a, b, &plan, &axis) == FITS &&
-           ct__count_items(a->scalar->size, plan.rank, plan.shape, &count);
+           ct__count_items(a->scalar->size, plan.rank, plan.shape, &count) &&
+           ct__names_fit_matmul(plan.rank, a, b);
 }
 
 static ct_status explain(const char *who, const ct_tensor *a, const ct_tensor *b, enum fault fault,
@@ -112,14 +113,6 @@ struct products {
     _Atomic size_t overflow; // the first product in which an item does not fit
 };
 
-static void note_overflow(struct products *p, size_t product) {
-    size_t first = atomic_load_explicit(&p->overflow, memory_order_relaxed);
-    while (product < first &&
-           !atomic_compare_exchange_weak_explicit(&p->overflow, &first, product,
-                                                  memory_order_relaxed, memory_order_relaxed))
-        continue;
-}
-
 static size_t result_bytes(const struct products *p) {
     return p->job.m * p->job.n * p->scalar->size;
 }
@@ -143,7 +136,7 @@ static void run_products(void *context, size_t begin, size_t end) {
         struct ct_matmul_job job = job_at(p, &walk, i);
         ct_status status = p->matmul(p->scalar, &job);
         if (status == CT_EOVERFLOW)
-            note_overflow(p, i);
+            ct__keep_lowest(&p->overflow, i);
         else if (status)
             atomic_store_explicit(&p->no_memory, true, memory_order_relaxed);
     }
@@ -249,13 +242,9 @@ static bool may_spoil(const struct plan *plan, char *to) {
 }
 
 static ct_status fail_overflow(const char *who, const struct plan *plan, size_t item) {
-    char place[CT__SHAPE_TEXT_BYTES];
-    ct_tensor shape = {.rank = plan->rank};
-    memcpy(shape.shape, plan->shape, sizeof shape.shape);
-    ct__format_index(place, sizeof place, &shape, item);
-    return ct__fail(CT_EOVERFLOW, who, "the item%s%s of the product does not fit %s",
-                    plan->rank > 0 ? " at index " : "", plan->rank > 0 ? place : "",
-                    plan->a.t->scalar->name);
+    char text[CT__AT_INDEX_BYTES];
+    return ct__fail(CT_EOVERFLOW, who, "the item%s of the product does not fit %s",
+                    ct__at_index(text, plan->rank, plan->shape, item), plan->a.t->scalar->name);
 }
 
 // Computes `count` items into dense memory.

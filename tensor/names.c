@@ -114,9 +114,10 @@ ct_status ct__check_distinct(const char *who, int n, const char *const name[]) {
     int first, axis = repeated_name(n, name, &first);
     if (axis < 0)
         return CT_OK;
-    return who ? ct__fail(CT_EAXIS, who, "the axes %d and %d would both be named '%s'", first, axis,
-                          name[axis])
-               : CT_EAXIS;
+    if (!who)
+        return CT_EAXIS;
+    return ct__fail(CT_EAXIS, who, "the axes %d and %d would both be named '%s'", first, axis,
+                    name[axis]);
 }
 
 /* --- giving names to a result --- */
@@ -153,6 +154,16 @@ void ct__names_kept(ct_tensor *out, const ct_tensor *in, unsigned mask, bool kee
             out->name[to++] = in->name[i];
     out->names = in->names;
     ct__names_take(out->names);
+    ct__names_tidy(out);
+}
+
+void ct__names_from(ct_tensor *out, const ct_tensor *in, const int *from) {
+    if (!in->names)
+        return;
+    out->names = in->names;
+    ct__names_take(out->names);
+    for (int i = 0; i < out->rank; i++)
+        out->name[i] = from[i] < 0 ? (int8_t)-1 : in->name[from[i]];
     ct__names_tidy(out);
 }
 
@@ -204,32 +215,38 @@ static ct_status merge_one(const char *who, int rank, const char *name[], const 
     return CT_OK;
 }
 
+static ct_status merge_all(const char *who, int rank, const char *name[], int n,
+                           const ct_tensor *const in[]) {
+    ct_status status = CT_OK;
+    for (int i = 0; i < n && !status; i++)
+        status = merge_one(who, rank, name, in[i], in[i]->rank, n == 2);
+    return status;
+}
+
 ct_status ct__names_merge_some(const char *who, ct_tensor *out, int n,
                                const ct_tensor *const in[]) {
     const char *name[CT_MAX_RANK] = {NULL};
-    for (int i = 0; i < n; i++) {
-        ct_status status = merge_one(who, out->rank, name, in[i], in[i]->rank, n == 2);
-        if (status)
-            return status;
-    }
-    return share_or_set(who, out, n, in, name);
+    ct_status status = merge_all(who, out->rank, name, n, in);
+    return status ? status : share_or_set(who, out, n, in, name);
+}
+
+ct_status ct__names_check(const char *who, int rank, int n, const ct_tensor *const in[]) {
+    const char *name[CT_MAX_RANK] = {NULL};
+    ct_status status = merge_all(who, rank, name, n, in);
+    return status ? status : ct__check_distinct(who, rank, name);
 }
 
 bool ct_names_agree(const ct_tensor *a, const ct_tensor *b) {
-    const char *name[CT_MAX_RANK] = {NULL};
     if (!a || !b)
         return false;
     int rank = a->rank > b->rank ? a->rank : b->rank;
-    return !merge_one(NULL, rank, name, a, a->rank, true) &&
-           !merge_one(NULL, rank, name, b, b->rank, true) && !ct__check_distinct(NULL, rank, name);
+    return !ct__names_check(NULL, rank, 2, (const ct_tensor *[]){a, b});
 }
 
-ct_status ct__names_matmul(const char *who, ct_tensor *out, const ct_tensor *a,
-                           const ct_tensor *b) {
-    if (!a->names && !b->names)
-        return CT_OK;
-    const char *name[CT_MAX_RANK] = {NULL};
-    int row = a->rank > 1, column = b->rank > 1, batches = out->rank - row - column;
+/* The names of the `rank` axes of a matrix product, which may not be distinct. */
+static ct_status merge_matmul(const char *who, int rank, const char *name[], const ct_tensor *a,
+                              const ct_tensor *b) {
+    int row = a->rank > 1, column = b->rank > 1, batches = rank - row - column;
     ct_status status = merge_one(who, batches, name, a, row ? a->rank - 2 : 0, true);
     if (!status)
         status = merge_one(who, batches, name, b, column ? b->rank - 2 : 0, true);
@@ -239,7 +256,21 @@ ct_status ct__names_matmul(const char *who, ct_tensor *out, const ct_tensor *a,
         name[batches] = ct__name_of(a, a->rank - 2);
     if (column)
         name[batches + row] = ct__name_of(b, b->rank - 1);
-    return share_or_set(who, out, 2, (const ct_tensor *[]){a, b}, name);
+    return CT_OK;
+}
+
+ct_status ct__names_matmul(const char *who, ct_tensor *out, const ct_tensor *a,
+                           const ct_tensor *b) {
+    if (!a->names && !b->names)
+        return CT_OK;
+    const char *name[CT_MAX_RANK] = {NULL};
+    ct_status status = merge_matmul(who, out->rank, name, a, b);
+    return status ? status : share_or_set(who, out, 2, (const ct_tensor *[]){a, b}, name);
+}
+
+bool ct__names_fit_matmul(int rank, const ct_tensor *a, const ct_tensor *b) {
+    const char *name[CT_MAX_RANK] = {NULL};
+    return !merge_matmul(NULL, rank, name, a, b) && !ct__check_distinct(NULL, rank, name);
 }
 
 /* --- texts --- */

@@ -77,6 +77,22 @@ void ct__nest_fuse(struct ct__nest *nest) {
         nest->rank = last + 1;
 }
 
+void ct__nest_have_row(struct ct__nest *nest) {
+    if (nest->rank > 0)
+        return;
+    nest->rank = 1;
+    nest->shape[0] = 1;
+    for (int k = 0; k < nest->operands; k++)
+        nest->step[k][0] = 0;
+}
+
+struct ct__nest ct__rows_of(const ct_tensor *t, const int64_t *others) {
+    struct ct__nest nest = ct__nest_of(t->rank, t->shape, t->strides, others);
+    ct__nest_fuse(&nest);
+    ct__nest_have_row(&nest);
+    return nest;
+}
+
 void ct__walk_skip(struct ct__walk *walk, const struct ct__nest *nest, int loop, int64_t count) {
     walk->index[loop] += count;
     for (int k = 0; k < nest->operands; k++)

@@ -1,4 +1,4 @@
-#include "tensor/index_impl.h"
+#include "tensor/tensor_impl.h"
 
 #include "tensor/checked.h"
 #include "tensor/ct_index.h"
@@ -10,39 +10,56 @@
 // The tensor is copied into the middle of the result. Then axis after axis is completed, from what
 // is there already, so that corners come out as each axis alone would make them.
 
+// `who` may be NULL, here and below.
 static ct_status check_axis(const char *who, const ct_tensor *t, int axis, int64_t before,
                             int64_t after, enum ct_pad_mode mode, int64_t *extent) {
     int64_t pad = before < 0 ? before : after;
     if (pad < 0)
-        return ct__fail(CT_ESHAPE, who, "the padding %" PRId64 " %s axis %d is negative", pad,
-                        before < 0 ? "before" : "after", axis);
+        return !who ? CT_ESHAPE
+                    : ct__fail(CT_ESHAPE, who, "the padding %" PRId64 " %s axis %d is negative",
+                               pad, before < 0 ? "before" : "after", axis);
     if (!ct__add_i64(t->shape[axis], before, extent) || !ct__add_i64(*extent, after, extent))
-        return ct__fail(CT_EOVERFLOW, who,
-                        "the extent %" PRId64 " of axis %d and the padding %" PRId64 " and %" PRId64
-                        " add up to too many",
-                        t->shape[axis], axis, before, after);
+        return !who ? CT_EOVERFLOW
+                    : ct__fail(CT_EOVERFLOW, who,
+                               "the extent %" PRId64 " of axis %d and the padding %" PRId64
+                               " and %" PRId64 " add up to too many",
+                               t->shape[axis], axis, before, after);
     if (mode != CT_PAD_CONSTANT && t->shape[axis] == 0 && *extent > 0)
-        return ct__fail(CT_ESHAPE, who, "axis %d has no items that its padding could be made from",
-                        axis);
+        return !who ? CT_ESHAPE
+                    : ct__fail(CT_ESHAPE, who,
+                               "axis %d has no items that its padding could be made from", axis);
     return CT_OK;
 }
 
 static ct_status check(const char *who, const ct_tensor *t, int n, const int64_t *before,
                        const int64_t *after, enum ct_pad_mode mode, int64_t *shape) {
     if ((unsigned)mode > CT_PAD_WRAP)
-        return ct__fail(CT_EINVAL, who, "%d is not a mode of padding", (int)mode);
+        return !who ? CT_EINVAL
+                    : ct__fail(CT_EINVAL, who, "%d is not a mode of padding", (int)mode);
     if (n != t->rank)
-        return ct__fail(CT_ESHAPE, who, "padding for %d %s was given and the tensor has rank %d", n,
-                        n == 1 ? "axis" : "axes", t->rank);
+        return !who ? CT_ESHAPE
+                    : ct__fail(CT_ESHAPE, who,
+                               "padding for %d %s was given and the tensor has rank %d", n,
+                               n == 1 ? "axis" : "axes", t->rank);
     if (n > 0 && (!before || !after))
-        return ct__fail(CT_EINVAL, who, "the padding %s the axes is NULL",
-                        before ? "after" : "before");
+        return !who ? CT_EINVAL
+                    : ct__fail(CT_EINVAL, who, "the padding %s the axes is NULL",
+                               before ? "after" : "before");
     for (int i = 0; i < n; i++) {
         ct_status status = check_axis(who, t, i, before[i], after[i], mode, &shape[i]);
         if (status)
             return status;
     }
     return CT_OK;
+}
+
+bool ct_can_pad(const ct_tensor *t, int n, const int64_t *before, const int64_t *after,
+                enum ct_pad_mode mode, double value) {
+    int64_t shape[CT_MAX_RANK];
+    size_t count;
+    return t && !check(NULL, t, n, before, after, mode, shape) &&
+           ct__count_items(t->scalar->size, n, shape, &count) &&
+           (mode != CT_PAD_CONSTANT || ct__holds(t->scalar, value));
 }
 
 // The part of `out` that holds items while an axis is completed: whole along the axes before it,

@@ -5,6 +5,7 @@
 #ifndef CT_PARALLEL_H
 #define CT_PARALLEL_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 /**
@@ -15,7 +16,7 @@
  * within another loop, or when another thread's loop has the workers. Workers have the default floating-point environment.
  *
  * Errors in @p fn are its own affair: the thread's last error of a worker is not the caller's, so record what went wrong
- * in @p ctx (the lowest index wins) and fail after the loop.
+ * in @p ctx (the lowest index wins: ct__keep_lowest()) and fail after the loop.
  *
  * @param grain  Items that are not worth splitting; 0 counts as 1.
  * @par Errors         None: where no thread can be made, the caller does the work.
@@ -26,5 +27,13 @@
  */
 void ct__parallel_for(size_t n, size_t grain, void (*fn)(void *ctx, size_t begin, size_t end),
                       void *ctx);
+
+/** @brief Makes @p lowest the lower of it and @p place, from any thread of a loop; read it after the loop. */
+static inline void ct__keep_lowest(_Atomic size_t *lowest, size_t place) {
+    size_t seen = atomic_load_explicit(lowest, memory_order_relaxed);
+    while (place < seen && !atomic_compare_exchange_weak_explicit(
+                               lowest, &seen, place, memory_order_relaxed, memory_order_relaxed))
+        continue;
+}
 
 #endif

@@ -65,7 +65,7 @@ static size_t find_outside(size_t n, const int64_t *at, int64_t low, int64_t ext
 static ct_status fail_place(const char *who, const ct_tensor *index, size_t item, int64_t number,
                             int axis, int64_t extent) {
     char place[CT__SHAPE_TEXT_BYTES] = "", what[64];
-    ct__format_index(place, sizeof place, index, item);
+    ct__format_index(place, sizeof place, index->rank, index->shape, item);
     if (axis >= 0)
         snprintf(what, sizeof what, "axis %d of extent %" PRId64, axis, extent);
     else
@@ -135,23 +135,4 @@ ct_status ct__check_source(const char *who, const ct_tensor *t, const ct_tensor 
     ct__format_shape(needed, sizeof needed, rank, shape);
     ct__format_shape(given, sizeof given, source->rank, source->shape);
     return ct__fail(CT_ESHAPE, who, "the source needs the shape %s and has %s", needed, given);
-}
-
-ct_tensor *ct__dense_copy(const char *who, const ct_tensor *t) {
-    ct_tensor *copy = ct__empty(who, t->scalar, t->rank, t->shape);
-    if (!copy)
-        return NULL;
-    ct__copy_out(t, ct__first(copy));
-    ct__names_like(copy, t);
-    return copy;
-}
-
-void ct__names_from(ct_tensor *out, const ct_tensor *t, const int *from) {
-    if (!t->names)
-        return;
-    out->names = t->names;
-    ct__names_take(out->names);
-    for (int i = 0; i < out->rank; i++)
-        out->name[i] = from[i] < 0 ? (int8_t)-1 : t->name[from[i]];
-    ct__names_tidy(out);
 }

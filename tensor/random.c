@@ -207,18 +207,10 @@ static void fill_pairs(void *context, size_t begin, size_t end) {
     }
 }
 
-// One op after another on a tensor that each of them consumes.
-static ct_tensor *then(ct_tensor *(*op)(const ct_tensor *), ct_tensor *x) {
-    ct_tensor *y = op(x);
-    ct_free(x);
-    return y;
-}
-
+// Frees x.
 static ct_tensor *times(ct_tensor *x, double factor) {
-    ct_tensor *k = ct_from_double(CT_F64, factor), *y = ct_mul(x, k);
-    ct_free(k);
-    ct_free(x);
-    return y;
+    ct_tensor *k = ct_from_double(CT_F64, factor);
+    return ct__then(x, ct__then(k, ct_mul(x, k)));
 }
 
 static const double farthest = 8.6; // deviations from the mean: sqrt(-2 log 2^-53) = 8.57...
@@ -235,9 +227,10 @@ static ct_tensor *standard_normal(const ct_random *random, size_t n) {
             .random = *random, .items = ct__first(u1), .second = (double *)(void *)ct__first(u2)};
         ct__parallel_for(n, GRAIN, fill_pairs, &d);
     }
-    ct_tensor *radius = then(ct_sqrt, times(then(ct_log, u1), -2));
-    ct_tensor *cosine = then(ct_cos, times(u2, 0x1.921fb54442d18p+2));
-    ct_tensor *z = ct_mul(radius, cosine);
+    ct_tensor *squares = times(ct__then(u1, ct_log(u1)), -2);
+    ct_tensor *radius = ct__then(squares, ct_sqrt(squares));
+    ct_tensor *angle = times(u2, 0x1.921fb54442d18p+2), *cosine = ct__then(angle, ct_cos(angle));
+    ct_tensor *z = ct__as(who, ct_mul(radius, cosine));
     ct_free(radius);
     ct_free(cosine);
     return z;

@@ -28,25 +28,15 @@ ct_tensor *ct__reduce_result(const struct ct__reduction *r, const ct_scalar *sca
 /* The number of items that go into each item of the result. */
 size_t ct__reduce_length(const struct ct__reduction *r);
 
-/* *lowest = the lower of it and place; safe among threads. */
-static inline void ct__keep_lowest(_Atomic size_t *lowest, size_t place) {
-    size_t seen = atomic_load(lowest);
-    while (place < seen && !atomic_compare_exchange_weak(lowest, &seen, place))
-        continue;
-}
-
 /* Some rows: job->count results of job->n items each. May spread them over threads.
    @return CT_OK; CT_EOVERFLOW with *done the first row that has no result; CT_ENOMEM. */
 typedef ct_status ct__rows_fn(void *context, const ct_scalar *scalar, const struct ct_fold_job *job,
                               size_t *done);
 
-/* Calls `rows` until every item of the dense result is set; neither r->t nor the result is empty.
-   Rows whose items lie at no single step are copied first, a bounded number at a time. An overflow
-   names the lowest index of the result: "the sum at index [1] does not fit i32". */
-ct_status ct__reduce_rows(const struct ct__reduction *r, ct_tensor *result, ct__rows_fn *rows,
-                          void *context);
-/* As that, where a result that is empty is done, and of no items each is `nothing`. Frees the
-   result and returns NULL where it fails; NULL passes through. */
+/* Calls `rows` until every item of the dense result is set: none where it is empty, and each is
+   `nothing` where it would be of no items. Rows whose items lie at no single step are copied first,
+   a bounded number at a time. An overflow names the lowest index of the result: "the sum at index
+   [1] does not fit i32". Frees the result and returns NULL where it fails; NULL passes through. */
 ct_tensor *ct__reduced(const struct ct__reduction *r, ct_tensor *result, double nothing,
                        ct__rows_fn *rows, void *context);
 
@@ -73,11 +63,10 @@ struct ct__operand {
     ptrdiff_t step, next;
 };
 /* The tile's items, near each other: where they lie, or copied to its scratch, so that this comes
-   before whatever is made there; what the scratch holds; an item for each row; one for all. */
+   before whatever is made there; what the scratch holds; an item for each row. */
 struct ct__operand ct__tile_in(const struct ct__tile *tile);
 struct ct__operand ct__tile_scratch(const struct ct__tile *tile);
 struct ct__operand ct__tile_rows(const struct ct__tile *tile, char *first);
-struct ct__operand ct__tile_one(char *item);
 /* scratch = op(x) or op(x, z) or op(x, z, w): as many operands as op takes. Statuses as ct__each. */
 ct_status ct__tile_op(const struct ct__tile *tile, enum ct_op op, const struct ct__operand in[],
                       size_t *row);

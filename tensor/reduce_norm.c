@@ -238,7 +238,7 @@ static ct_tensor *norm_of_count(const struct ct__reduction *r, int n, const int 
     ct_tensor *all[] = {zero, one, mask, ones};
     for (int i = 0; i < 4; i++)
         ct_free(all[i]);
-    return result;
+    return ct__as(r->who, result);
 }
 
 static ct_tensor *norm_of_extreme(const struct ct__reduction *r, double order, int n,
@@ -249,8 +249,7 @@ static ct_tensor *norm_of_extreme(const struct ct__reduction *r, double order, i
     if (sizes)
         result = order > 0 ? ct_max_axes(sizes, n, axes, r->keepdims)
                            : ct_min_axes(sizes, n, axes, r->keepdims);
-    ct_free(sizes);
-    return result;
+    return ct__then(sizes, ct__as(r->who, result));
 }
 
 static ct_tensor *norm(const char *who, const ct_tensor *t, int n, const int *axes, double order,

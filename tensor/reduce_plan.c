@@ -144,8 +144,7 @@ static void run_direct(void *context, size_t begin, size_t end) {
 static void reduce_direct(struct run *run, const struct ct__nest *reduced) {
     ct__nest_sort(&run->kept);
     ct__nest_fuse(&run->kept);
-    if (run->kept.rank == 0)
-        run->kept = (struct ct__nest){.operands = 2, .rank = 1, .shape = {1}};
+    ct__nest_have_row(&run->kept);
     ptrdiff_t size = (ptrdiff_t)run->scalar->size;
     int row = run->kept.rank - 1;
     run->job.n = reduced->rank ? (size_t)reduced->shape[0] : 1;
@@ -241,15 +240,14 @@ static void reduce_gathered(struct run *run, const struct ct__nest *reduced) {
 }
 
 static ct_status fail_overflow(const struct ct__reduction *r, const ct_tensor *result, size_t at) {
-    char index[CT__SHAPE_TEXT_BYTES];
-    ct__format_index(index, sizeof index, result, at);
-    bool one = result->rank == 0;
-    return ct__fail(CT_EOVERFLOW, r->who, "the %s%s%s does not fit %s", r->noun,
-                    one ? "" : " at index ", one ? "" : index, result->scalar->name);
+    char text[CT__AT_INDEX_BYTES];
+    return ct__fail(CT_EOVERFLOW, r->who, "the %s%s does not fit %s", r->noun,
+                    ct__at_index(text, result->rank, result->shape, at), result->scalar->name);
 }
 
-ct_status ct__reduce_rows(const struct ct__reduction *r, ct_tensor *result, ct__rows_fn *rows,
-                          void *context) {
+// Neither r->t nor the result is empty.
+static ct_status reduce_rows(const struct ct__reduction *r, ct_tensor *result, ct__rows_fn *rows,
+                             void *context) {
     struct plan plan = make_plan(r->t, r->mask);
     struct run run = {.scalar = r->t->scalar,
                       .rows = rows,
@@ -274,7 +272,7 @@ ct_tensor *ct__reduced(const struct ct__reduction *r, ct_tensor *result, double 
     if (!result || result->count == 0)
         return result;
     ct_status status = r->t->count == 0 ? ct__fill_new(r->who, result, nothing)
-                                        : ct__reduce_rows(r, result, rows, context);
+                                        : reduce_rows(r, result, rows, context);
     if (status == CT_OK)
         return result;
     ct_free(result);

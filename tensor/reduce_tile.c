@@ -73,10 +73,6 @@ struct ct__operand ct__tile_rows(const struct ct__tile *tile, char *first) {
     return (struct ct__operand){first, 0, (ptrdiff_t)tile->scalar->size};
 }
 
-struct ct__operand ct__tile_one(char *item) {
-    return (struct ct__operand){item, 0, 0};
-}
-
 // The row, counted from the tile's first, becomes one of the job's.
 static ct_status in_job(const struct ct__tile *tile, ct_status status, size_t *row) {
     if (status)

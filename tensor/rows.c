@@ -139,18 +139,18 @@ void ct__rows_put(const struct ct__rows *r) {
 
 // One outer position; the tensor is dense, so a row is one run. Returns the place of an overflow in
 // `dense`, or NULL.
-static const char *reduce_pass(const struct ct__rows *r, const struct ct__reduction *by,
-                               char *tensor, const char *dense, const char **target) {
+static const char *combine_pass(const struct ct__rows *r, const struct ct__combiner *by,
+                                char *tensor, const char *dense, const char **target) {
     ptrdiff_t size = (ptrdiff_t)r->size;
     size_t done, j;
     if (r->items == 1) {
-        done = ct__reduce_places(by, r->places, tensor, 0, r->at, r->at_step, dense, size);
+        done = ct__combine_places(by, r->places, tensor, 0, r->at, r->at_step, dense, size);
         *target = done < r->places ? tensor + r->at[done] * r->at_step : NULL;
         return done < r->places ? dense + done * r->size : NULL;
     }
     for (j = 0; j < r->places; j++, dense += row_bytes(r)) {
         char *row = tensor + r->at[j] * r->at_step;
-        done = ct__reduce_row(by, r->items, row, size, dense, size);
+        done = ct__combine_row(by, r->items, row, size, dense, size);
         *target = row + done * r->size;
         if (done < r->items)
             return dense + done * r->size;
@@ -158,15 +158,15 @@ static const char *reduce_pass(const struct ct__rows *r, const struct ct__reduct
     return NULL;
 }
 
-bool ct__rows_reduce(const struct ct__rows *r, const struct ct__reduction *by, const char **target,
-                     const char **source) {
+bool ct__rows_combine(const struct ct__rows *r, const struct ct__combiner *by, const char **target,
+                      const char **source) {
     struct ct__walk walk;
     if (is_empty(r))
         return true;
     ct__walk_start(&walk, &r->outer, r->outer.rank, 0);
     for (size_t o = 0; o < r->outers; o++, ct__walk_next(&walk, &r->outer, r->outer.rank)) {
-        *source = reduce_pass(r, by, r->tensor + walk.at[0],
-                              r->dense + o * r->places * row_bytes(r), target);
+        *source = combine_pass(r, by, r->tensor + walk.at[0],
+                               r->dense + o * r->places * row_bytes(r), target);
         if (*source)
             return false;
     }

@@ -201,6 +201,54 @@ static size_t bool_all(const ct_scalar *self, const struct ct_fold_job *job) {
     return ct__fold_blocks(&fold, job);
 }
 
+/* --- places: the first item that is true (argmax) or false (argmin), else 0 --- */
+
+static void place_in(struct ct__fold_state *s, const byte *x, size_t n, bool wanted) {
+    size_t i = 0;
+    while (s->value == 0 && i < n && (x[i] != 0) != wanted)
+        i++;
+    if (s->value == 0 && i < n) {
+        s->value = 1;
+        s->at = (int64_t)(s->n + i);
+    }
+    s->n += n;
+}
+
+static void argmax_block(struct ct__fold_state *s, const void *items, size_t n) {
+    place_in(s, items, n, true);
+}
+
+static void argmin_block(struct ct__fold_state *s, const void *items, size_t n) {
+    place_in(s, items, n, false);
+}
+
+static void place_merge(struct ct__fold_state *s, const struct ct__fold_state *next) {
+    if (s->value == 0 && next->value != 0) {
+        s->value = 1;
+        s->at = (int64_t)s->n + next->at;
+    }
+    s->n += next->n;
+}
+
+static bool place_finish(const struct ct__fold_state *s, char *y) {
+    memcpy(y, &s->at, sizeof s->at);
+    return true;
+}
+
+static size_t bool_argmax(const ct_scalar *self, const struct ct_fold_job *job) {
+    static const struct ct__block_fold fold = {1,    {.value = 0}, argmax_block,
+                                               NULL, place_merge,  place_finish};
+    (void)self;
+    return ct__fold_blocks(&fold, job);
+}
+
+static size_t bool_argmin(const ct_scalar *self, const struct ct_fold_job *job) {
+    static const struct ct__block_fold fold = {1,    {.value = 0}, argmin_block,
+                                               NULL, place_merge,  place_finish};
+    (void)self;
+    return ct__fold_blocks(&fold, job);
+}
+
 const ct_scalar ct_scalar_bool = {
     .name = "bool",
     .size = 1,
@@ -211,7 +259,10 @@ const ct_scalar ct_scalar_bool = {
     .format = bool_format,
     .equal = bool_equal,
     .loop = bool_loop,
-    .fold = {[CT_FOLD_MAX] = bool_any, [CT_FOLD_MIN] = bool_all},
+    .fold = {[CT_FOLD_MAX] = bool_any,
+             [CT_FOLD_MIN] = bool_all,
+             [CT_FOLD_ARGMAX] = bool_argmax,
+             [CT_FOLD_ARGMIN] = bool_argmin},
     .to_i64 = bool_to_i64,
     .from_i64 = bool_from_i64,
 };

@@ -128,12 +128,6 @@ struct task {
     _Atomic size_t first_fault; /* the first reduction without a result */
 };
 
-static void note_fault(struct task *task, size_t at) {
-    size_t known = atomic_load(&task->first_fault);
-    while (at < known && !atomic_compare_exchange_weak(&task->first_fault, &known, at))
-        ;
-}
-
 static void run_range(void *context, size_t begin, size_t end) {
     struct task *task = context;
     const struct ct_fold_job *job = task->job;
@@ -146,7 +140,7 @@ static void run_range(void *context, size_t begin, size_t end) {
                         ? find(task->self, CT_FOLD_MIN, x, job->x_step, job->n, y)
                         : reduce(task->self, task->fold, x, job->x_step, job->n, y);
         if (!done) {
-            note_fault(task, j);
+            ct__keep_lowest(&task->first_fault, j);
             return; /* those after it count for nothing */
         }
     }

@@ -45,10 +45,30 @@ static ct_status fail_negative(const char *who, int axis, int64_t extent) {
     return ct__fail(CT_ESHAPE, who, "the extent %" PRId64 " of axis %d is negative", extent, axis);
 }
 
+// What is wrong with a scalar type, or NULL: a user's descriptor is found out before it is used.
+static const char *scalar_fault(const ct_scalar *s) {
+    const ct_scalar *base = s->base;
+    if (!s->name)
+        return "it has no name";
+    if (s->size == 0 || s->align == 0 || s->align > 64 || s->align & (s->align - 1) ||
+        s->size % s->align)
+        return "its size must be a multiple of its alignment, a power of two up to 64";
+    if (!s->to_double || !s->from_double || !s->format || !s->equal)
+        return "it lacks to_double, from_double, format or equal";
+    if (base && (base->level >= s->level || base->size == 0 || s->size % base->size ||
+                 s->size < 2 * base->size))
+        return "its base must have a lower level and its size be several items of the base";
+    return NULL;
+}
+
 ct_status ct__check_shape(const char *who, const ct_scalar *scalar, int rank, const int64_t *shape,
                           size_t *count) {
     if (!scalar)
         return ct__fail_null_operand(who);
+    const char *fault = scalar_fault(scalar);
+    if (fault)
+        return ct__fail(CT_EDTYPE, who, "the scalar type %s is broken: %s",
+                        scalar->name ? scalar->name : "", fault);
     if (!rank_is_valid(rank))
         return fail_rank(who, rank);
     if (rank > 0 && !shape)
@@ -85,13 +105,29 @@ bool ct_same_shape(const ct_tensor *a, const ct_tensor *b) {
     return a && b && ct__same_shape(a, b);
 }
 
-void ct__format_index(char *text, size_t size, const ct_tensor *t, size_t item) {
-    int64_t index[CT_MAX_RANK];
-    for (int i = t->rank - 1; i >= 0; i--) {
-        index[i] = (int64_t)(item % (size_t)t->shape[i]);
-        item /= (size_t)t->shape[i];
+void ct__unravel(int rank, const int64_t *shape, size_t item, int64_t *index) {
+    for (int i = rank - 1; i >= 0; i--) {
+        index[i] = (int64_t)(item % (size_t)shape[i]);
+        item /= (size_t)shape[i];
     }
-    ct__format_shape(text, size, t->rank, index);
+}
+
+void ct__format_index(char *text, size_t size, int rank, const int64_t *shape, size_t item) {
+    int64_t index[CT_MAX_RANK];
+    ct__unravel(rank, shape, item, index);
+    ct__format_shape(text, size, rank, index);
+}
+
+const char *ct__at_index(char text[CT__AT_INDEX_BYTES], int rank, const int64_t *shape,
+                         size_t item) {
+    static const char words[] = " at index ";
+    size_t length = sizeof words - 1;
+    text[0] = '\0';
+    if (rank > 0) {
+        memcpy(text, words, length);
+        ct__format_index(text + length, CT__AT_INDEX_BYTES - length, rank, shape, item);
+    }
+    return text;
 }
 
 // --- axes
@@ -105,6 +141,8 @@ ct_status ct__check_axis(const char *who, int rank, int axis, int *result) {
         return CT_EAXIS;
     if (axis == CT_NO_AXIS) // of a name that was not found: the error that is pending says so
         return ct__fail_null_operand(who);
+    if (axis == CT_ALL)
+        return ct__fail(CT_EAXIS, who, "CT_ALL is not taken here: one axis is needed");
     return ct__fail(CT_EAXIS, who, "the axis %d is out of range for a tensor of rank %d", axis,
                     rank);
 }
@@ -232,7 +270,7 @@ static bool is_shape(int rank, const int64_t *shape) {
 }
 
 int ct_broadcast_shape(int rank_a, const int64_t *a, int rank_b, const int64_t *b,
-                       int64_t shape[8]) {
+                       int64_t shape[CT_MAX_RANK]) {
     int rank = -1;
     if (!shape || !is_shape(rank_a, a) || !is_shape(rank_b, b) ||
         ct__broadcast_fault(rank_a, a, rank_b, b, &rank, shape) >= 0)

@@ -7,27 +7,8 @@
 
 #include <math.h>
 
-ct_tensor *ct__eat1(enum ct_op op, ct_tensor *x) {
-    ct_tensor *y = x ? ct_apply(op, 1, (const ct_tensor *[]){x}) : NULL;
-    ct_free(x);
-    return y;
-}
-
-ct_tensor *ct__eat2(enum ct_op op, ct_tensor *x, ct_tensor *z) {
-    ct_tensor *y = x && z ? ct_apply(op, 2, (const ct_tensor *[]){x, z}) : NULL;
-    ct_free(x);
-    ct_free(z);
-    return y;
-}
-
-/* Whether a scalar type holds this value. */
-static bool holds(const ct_scalar *scalar, double value) {
-    _Alignas(64) char item[256];
-    return scalar->size > sizeof item || scalar->from_double(scalar, item, value);
-}
-
 ct_tensor *ct__replaced(const ct_tensor *from, const ct_tensor *t, double where, double value) {
-    if (!holds(t->scalar, where))
+    if (!ct__holds(t->scalar, where))
         return ct_copy(from); /* a type without infinities has none to replace */
     ct_tensor *old = ct_from_double(t->scalar, where);
     ct_tensor *new = old ? ct_from_double(from->scalar, value) : NULL;
@@ -61,17 +42,20 @@ static ct_tensor *log_sum_exp(const ct_tensor *gap, struct ct__axes rows) {
     ct_tensor *e = gap ? ct_exp(gap) : NULL;
     ct_tensor *s = e ? ct_sum_axes(e, rows.n, rows.axes, true) : NULL;
     ct_free(e);
-    return ct__eat1(CT_OP_log, s);
+    return ct__then(s, ct_log(s));
 }
 
 ct_tensor *ct__softmax(const ct_tensor *t, struct ct__axes rows) {
     if (t->scalar->base)
         return ct__softmax_tangent(t, rows);
     ct_tensor *m = ct_max_axes(t, rows.n, rows.axes, true); /* of a row all -infinity: NaN */
-    ct_tensor *e = ct__eat1(CT_OP_exp, row_gap(t, m));
+    ct_tensor *gap = row_gap(t, m), *e = ct__then(gap, ct_exp(gap));
     ct_tensor *s = e ? ct_sum_axes(e, rows.n, rows.axes, true) : NULL;
+    ct_tensor *out = ct_div(e, s);
     ct_free(m);
-    return ct__eat2(CT_OP_div, e, s);
+    ct_free(e);
+    ct_free(s);
+    return out;
 }
 
 ct_tensor *ct__log_softmax(const ct_tensor *t, struct ct__axes rows) {
@@ -79,16 +63,20 @@ ct_tensor *ct__log_softmax(const ct_tensor *t, struct ct__axes rows) {
         return ct__log_softmax_tangent(t, rows);
     ct_tensor *m = row_max(t, rows), *gap = row_gap(t, m);
     ct_free(m);
-    ct_tensor *log_sum = log_sum_exp(gap, rows);
-    return ct__eat2(CT_OP_sub, gap, log_sum);
+    ct_tensor *log_sum = log_sum_exp(gap, rows), *out = ct_sub(gap, log_sum);
+    ct_free(gap);
+    ct_free(log_sum);
+    return out;
 }
 
 ct_tensor *ct__logsumexp(const ct_tensor *t, struct ct__axes rows) {
     if (t->scalar->base)
         return ct__logsumexp_tangent(t, rows);
     ct_tensor *m = row_max(t, rows), *gap = row_gap(t, m);
-    ct_tensor *out = ct__eat2(CT_OP_add, log_sum_exp(gap, rows), m);
+    ct_tensor *log_sum = log_sum_exp(gap, rows), *out = ct_add(log_sum, m);
+    ct_free(m);
     ct_free(gap);
+    ct_free(log_sum);
     return out;
 }
 
@@ -111,28 +99,21 @@ static bool check(const char *who, enum ct_op op, const ct_tensor *t, int n, con
     return true;
 }
 
-/* Drops the reduced axes, which were kept. */
-static ct_tensor *dropped(ct_tensor *x, unsigned mask) {
-    for (int axis = CT_MAX_RANK - 1; axis >= 0 && x; axis--)
-        if (mask & 1u << axis) {
-            ct_tensor *y = ct_squeeze(x, axis);
-            ct_free(x);
-            x = y;
-        }
-    return x;
-}
-
 static ct_tensor *logsumexp(const char *who, const ct_tensor *t, int n, const int *axes,
                             bool keepdims) {
     unsigned mask;
     if (!check(who, CT_OP_logsumexp, t, n, axes, &mask))
         return NULL;
     ct_tensor *out;
-    if (t->count == 0) /* -infinity for each row that exists */
-        out = ct__eat1(CT_OP_log, ct_sum_axes(t, n, axes, true));
-    else
+    if (t->count == 0) { /* -infinity for each row that exists */
+        ct_tensor *zeros = ct_sum_axes(t, n, axes, true);
+        out = ct__then(zeros, ct_log(zeros));
+    } else {
         out = ct__logsumexp(t, (struct ct__axes){n, axes});
-    return keepdims ? out : dropped(out, mask);
+    }
+    if (!keepdims)
+        out = ct__then(out, ct_squeeze_axes(out, n, axes));
+    return ct__as(who, out);
 }
 
 ct_tensor *ct_logsumexp(const ct_tensor *t, int axis, bool keepdims) {
@@ -156,11 +137,13 @@ static bool check_axis(const char *who, enum ct_op op, const ct_tensor *t, int *
 ct_tensor *ct_softmax(const ct_tensor *t, int axis) {
     if (!check_axis(__func__, CT_OP_softmax, t, &axis))
         return NULL;
-    return t->count == 0 ? ct_copy(t) : ct__softmax(t, (struct ct__axes){1, &axis});
+    return ct__as(__func__,
+                  t->count == 0 ? ct_copy(t) : ct__softmax(t, (struct ct__axes){1, &axis}));
 }
 
 ct_tensor *ct_log_softmax(const ct_tensor *t, int axis) {
     if (!check_axis(__func__, CT_OP_log_softmax, t, &axis))
         return NULL;
-    return t->count == 0 ? ct_copy(t) : ct__log_softmax(t, (struct ct__axes){1, &axis});
+    return ct__as(__func__,
+                  t->count == 0 ? ct_copy(t) : ct__log_softmax(t, (struct ct__axes){1, &axis}));
 }

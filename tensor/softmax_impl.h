@@ -11,7 +11,8 @@ struct ct__axes {
     const int *axes;
 };
 
-/* These keep the axes; t has items. Any scalar type with an exponential. */
+/* These keep the axes; t has items. Any scalar type with an exponential. Errors come in the names of
+   what they call, here and below. */
 ct_tensor *ct__softmax(const ct_tensor *t, struct ct__axes rows);
 ct_tensor *ct__log_softmax(const ct_tensor *t, struct ct__axes rows);
 ct_tensor *ct__logsumexp(const ct_tensor *t, struct ct__axes rows);
@@ -21,9 +22,6 @@ ct_tensor *ct__softmax_tangent(const ct_tensor *t, struct ct__axes rows);
 ct_tensor *ct__log_softmax_tangent(const ct_tensor *t, struct ct__axes rows);
 ct_tensor *ct__logsumexp_tangent(const ct_tensor *t, struct ct__axes rows);
 
-/* Applies an op and frees its operands; a NULL one passes through. */
-ct_tensor *ct__eat1(enum ct_op op, ct_tensor *x);
-ct_tensor *ct__eat2(enum ct_op op, ct_tensor *x, ct_tensor *z);
 /* `from` with `value` wherever t is `where`; plain numbers of their types. */
 ct_tensor *ct__replaced(const ct_tensor *from, const ct_tensor *t, double where, double value);
 

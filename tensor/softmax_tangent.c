@@ -39,9 +39,7 @@ static ct_tensor *softmax_tangent(const struct jacobian *j, const ct_tensor *x) 
 
 /* In a row that is all -infinity a tangent is 0. */
 static ct_tensor *marked(const struct jacobian *j, ct_tensor *x) {
-    ct_tensor *out = x ? ct__replaced(x, j->marks, (double)-INFINITY, 0) : NULL;
-    ct_free(x);
-    return out;
+    return ct__then(x, x ? ct__replaced(x, j->marks, (double)-INFINITY, 0) : NULL);
 }
 
 static ct_tensor *log_softmax_tangent(const struct jacobian *j, const ct_tensor *x) {

@@ -42,18 +42,15 @@ ct_status ct__convert(const char *who, const ct_tensor *t, const ct_scalar *targ
 
 /* --- foreign.c --- */
 
+/* The lowest and the highest item that a layout with items reaches when index 0 is item `first`;
+   false on overflow. */
+bool ct__find_reach(int rank, const int64_t *shape, const int64_t *strides, int64_t first,
+                    int64_t *low, int64_t *high);
 /* Whether all that a descriptor reaches lies in a buffer of this many items. */
 bool ct__lies_within(const ct_tensor *t, size_t items);
 /* ct_tensor_over() in another's name. */
 ct_tensor *ct__tensor_over(const char *who, const ct_scalar *scalar, int rank, const int64_t *shape,
                            const int64_t *strides, int64_t offset, const void *buffer, size_t count,
                            void (*release)(void *context), void *context);
-
-/* --- item.c --- */
-
-/* The distance in items, along these strides, of an index whose numbers count from the end where
-   negative; an error otherwise. */
-ct_status ct__locate(const char *who, const ct_tensor *t, const int64_t *strides, int rank,
-                     const int64_t *index, int64_t *distance);
 
 #endif

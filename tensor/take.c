@@ -17,15 +17,19 @@ struct choice {
     struct ct__places places;
 };
 
+// `who` may be NULL.
 static ct_status set_shape(const char *who, const ct_tensor *t, const ct_tensor *index,
                            struct choice *c) {
     bool flat = c->axis < 0;
     int rank = flat ? index->rank : t->rank - 1 + index->rank, n = 0;
     if (rank > CT_MAX_RANK)
-        return ct__fail(CT_ESHAPE, who,
-                        "an index of rank %d in place of an axis of a tensor of rank %d makes the "
-                        "rank %d, over %d",
-                        index->rank, t->rank, rank, CT_MAX_RANK);
+        return !who
+                   ? CT_ESHAPE
+                   : ct__fail(
+                         CT_ESHAPE, who,
+                         "an index of rank %d in place of an axis of a tensor of rank %d makes the "
+                         "rank %d, over %d",
+                         index->rank, t->rank, rank, CT_MAX_RANK);
     for (int i = 0; !flat && i < c->axis; i++, n++)
         c->shape[n] = t->shape[i], c->from[n] = i;
     for (int i = 0; i < index->rank; i++, n++) {
@@ -38,14 +42,30 @@ static ct_status set_shape(const char *who, const ct_tensor *t, const ct_tensor 
     return CT_OK;
 }
 
+// All but the numbers of the index. `who` may be NULL.
+static ct_status check_index(const char *who, const ct_tensor *t, int axis, const ct_tensor *index,
+                             struct choice *c) {
+    ct_status status = CT_OK;
+    c->axis = -1;
+    if (axis != CT_ALL)
+        status = ct__check_axis(who, t->rank, axis, &c->axis);
+    if (!status)
+        status = ct__check_index_type(who, index);
+    return status ? status : set_shape(who, t, index, c);
+}
+
+bool ct_can_take(const ct_tensor *t, int axis, const ct_tensor *index) {
+    struct choice c;
+    size_t count;
+    return t && index && !check_index(NULL, t, axis, index, &c) &&
+           ct__count_items(t->scalar->size, c.rank, c.shape, &count);
+}
+
 // Drop the places afterwards, unless this fails.
 static ct_status choose(const char *who, const ct_tensor *t, int axis, const ct_tensor *index,
                         struct choice *c) {
-    ct_status status;
-    c->axis = -1;
-    if (axis != CT_ALL && (status = ct__check_axis(who, t->rank, axis, &c->axis)))
-        return status;
-    if ((status = ct__check_index_type(who, index)) || (status = set_shape(who, t, index, c)))
+    ct_status status = check_index(who, t, axis, index, c);
+    if (status)
         return status;
     int64_t extent = c->axis < 0 ? (int64_t)t->count : t->shape[c->axis];
     return ct__read_places(who, index, c->axis, extent, &c->places);
@@ -58,11 +78,10 @@ static ct_status to_distances(const char *who, const ct_tensor *t, size_t n,
     if (!own)
         return ct__fail(CT_ENOMEM, who, "there is no memory for %zu indices", n);
     for (size_t j = 0; j < n; j++) {
-        int64_t rest = places->at[j], distance = 0;
-        for (int i = t->rank - 1; i >= 0; i--) {
-            distance += rest % t->shape[i] * t->strides[i];
-            rest /= t->shape[i];
-        }
+        int64_t index[CT_MAX_RANK], distance = 0;
+        ct__unravel(t->rank, t->shape, (size_t)places->at[j], index);
+        for (int i = 0; i < t->rank; i++)
+            distance += index[i] * t->strides[i];
         own[j] = distance;
     }
     places->at = places->own = own;
@@ -192,7 +211,7 @@ ct_tensor *ct_take(const ct_tensor *t, int axis, const ct_tensor *index) {
 
 // Writes the rows of the source into `out`, a dense copy of its own; by a reduction unless NULL.
 static ct_status write_rows(const char *who, ct_tensor *out, struct choice *c, size_t n,
-                            const ct_tensor *source, const struct ct__reduction *by) {
+                            const ct_tensor *source, const struct ct__combiner *by) {
     struct ct__rows rows;
     const char *x, *z;
     if (source->count == 0)
@@ -203,14 +222,14 @@ static ct_status write_rows(const char *who, ct_tensor *out, struct choice *c, s
     ct_status status = start_rows(who, out, c, n, ct__first(dense ? dense : source), &rows);
     if (status == CT_OK && !by)
         ct__rows_put(&rows);
-    else if (status == CT_OK && !ct__rows_reduce(&rows, by, &x, &z))
-        status = ct__fail_reduction(who, by, out, x, z);
+    else if (status == CT_OK && !ct__rows_combine(&rows, by, &x, &z))
+        status = ct__fail_combine(who, by, out, x, z);
     ct_free(dense);
     return status;
 }
 
 static ct_tensor *written(const char *who, const ct_tensor *t, struct choice *c, size_t n,
-                          const ct_tensor *source, const struct ct__reduction *by) {
+                          const ct_tensor *source, const struct ct__combiner *by) {
     if (ct__check_source(who, t, source, c->rank, c->shape))
         return NULL;
     ct_tensor *out = ct__dense_copy(who, t);
@@ -224,10 +243,10 @@ static ct_tensor *written(const char *who, const ct_tensor *t, struct choice *c,
 static ct_tensor *write_at(const char *who, const ct_tensor *t, int axis, const ct_tensor *index,
                            const ct_tensor *source, bool adds) {
     struct choice c;
-    struct ct__reduction add;
+    struct ct__combiner add;
     if (!t || !index || !source)
         return ct__null(who);
-    if ((adds && ct__find_reduction(who, t->scalar, CT_OP_add, &add)) ||
+    if ((adds && ct__find_combiner(who, t->scalar, CT_OP_add, &add)) ||
         choose(who, t, axis, index, &c))
         return NULL;
     ct_tensor *out = written(who, t, &c, index->count, source, adds ? &add : NULL);

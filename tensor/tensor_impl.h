@@ -3,6 +3,7 @@
 #define CT_TENSOR_IMPL_H
 
 #include "tensor/ct_tensor.h"
+#include "tensor/fail.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -72,8 +73,14 @@ bool ct__count_items(size_t item_size, int rank, const int64_t *shape, size_t *c
 /* Row-major strides; where some extent is 0 and a product overflows, 0. */
 void ct__dense_strides(int rank, const int64_t *shape, int64_t *strides);
 bool ct__same_shape(const ct_tensor *a, const ct_tensor *b);
-/* The index of an item counted in row-major order, as text. */
-void ct__format_index(char *text, size_t size, const ct_tensor *t, size_t item);
+/* The index of an item of a shape that has items, from its number in row-major order. */
+void ct__unravel(int rank, const int64_t *shape, size_t item, int64_t *index);
+/* That as text. */
+void ct__format_index(char *text, size_t size, int rank, const int64_t *shape, size_t item);
+/* " at index [0, 1]", or "" for rank 0, whose only item needs no place: for messages. */
+enum { CT__AT_INDEX_BYTES = CT__SHAPE_TEXT_BYTES + 16 };
+const char *ct__at_index(char text[CT__AT_INDEX_BYTES], int rank, const int64_t *shape,
+                         size_t item);
 
 /* --- names.c: axis names. A function below that takes `out` expects a result without names, whose
    rank is set; it names the axes and changes nothing else. Without names an operand costs one
@@ -95,6 +102,8 @@ static inline void ct__names_like(ct_tensor *out, const ct_tensor *in) {
 }
 /* Those of a reduction of the axes in mask: the kept ones, with keepdims all. Cannot fail. */
 void ct__names_kept(ct_tensor *out, const ct_tensor *in, unsigned mask, bool keepdims);
+/* Axis i of out is axis from[i] of `in`, or has no name where that is -1. Cannot fail. */
+void ct__names_from(ct_tensor *out, const ct_tensor *in, const int *from);
 /* Those of a broadcast of n operands, aligned from the right: names must agree where several
    operands have one, and no two axes may end up alike (CT_EAXIS). May need memory (CT_ENOMEM). */
 ct_status ct__names_merge_some(const char *who, ct_tensor *out, int n, const ct_tensor *const in[]);
@@ -105,8 +114,13 @@ static inline ct_status ct__names_merge(const char *who, ct_tensor *out, int n,
             return ct__names_merge_some(who, out, n, in);
     return CT_OK;
 }
+/* Whether that merge has names for `rank` axes, whatever memory there is: CT_EAXIS. `who` may be
+   NULL. */
+ct_status ct__names_check(const char *who, int rank, int n, const ct_tensor *const in[]);
 /* Those of a matrix product: merged leading axes, a's rows, b's columns. */
 ct_status ct__names_matmul(const char *who, ct_tensor *out, const ct_tensor *a, const ct_tensor *b);
+/* Whether there are such names, for a product of this rank. */
+bool ct__names_fit_matmul(int rank, const ct_tensor *a, const ct_tensor *b);
 /* Any names, one for each axis of out, NULL: none; they are copied. */
 ct_status ct__names_set(const char *who, ct_tensor *out, const char *const name[]);
 /* " ('feature')", or "" for an axis without a name: for messages. */
@@ -145,6 +159,12 @@ void ct__nest_add(struct ct__nest *nest, int64_t extent, const int64_t *step);
 void ct__nest_sort(struct ct__nest *nest);
 /* Merges neighbouring loops that walk every operand with one step. */
 void ct__nest_fuse(struct ct__nest *nest);
+/* Gives a nest without loops one of extent 1 and steps 0: one item is a row as well. */
+void ct__nest_have_row(struct ct__nest *nest);
+/* The nest that walks t, which has items, in row-major order beside others of its shape with their
+   strides; it has at least one loop. */
+struct ct__nest ct__rows_of(const ct_tensor *t, const int64_t *others);
+
 /* Where a walk over the outer `rank` loops stands: distances of the operands from index 0. */
 struct ct__walk {
     int64_t index[CT_MAX_RANK];
@@ -167,6 +187,27 @@ ct_tensor *ct__empty(const char *who, const ct_scalar *scalar, int rank, const i
 ct_tensor *ct__null(const char *who);
 /* A descriptor that shares t's storage, to be changed by a view. */
 ct_tensor *ct__share(const char *who, const ct_tensor *t);
+/* Passes a result of another public function on; its error goes on in the name of `who`. */
+static inline ct_tensor *ct__as(const char *who, ct_tensor *result) {
+    if (!result)
+        ct__fail(ct_error()->code, who, "%s", ct_error()->message);
+    return result;
+}
+/* A step of a chain of results: the next one, made from the last, which is freed. */
+static inline ct_tensor *ct__then(ct_tensor *last, ct_tensor *next) {
+    ct_free(last);
+    return next;
+}
+/* Takes the names of a descriptor of one's own away. */
+static inline ct_tensor *ct__unnamed(ct_tensor *t) {
+    if (t) {
+        ct__names_drop(t->names);
+        t->names = NULL;
+    }
+    return t;
+}
+/* Whether a value fits a scalar type. Allocates nothing. */
+bool ct__holds(const ct_scalar *scalar, double value);
 /* Sets every item of a new dense tensor; CT_EDOMAIN where the value does not fit. */
 ct_status ct__fill_new(const char *who, ct_tensor *t, double value);
 /* CT_EDOMAIN: the value does not fit t's scalar type. */
@@ -178,6 +219,11 @@ static inline char *ct__first(const ct_tensor *t) {
 /* Whether a write may happen in place: dense, own storage, one share. */
 bool ct__is_writable(const ct_tensor *t);
 
+/* --- map_callback.c --- */
+
+/* A user's callback returned `status` for an item of t, counted in row-major order. */
+ct_status ct__fail_callback(const char *who, const ct_tensor *t, size_t item, ct_status status);
+
 /* --- copy.c --- */
 
 /* Copies n items of one row between steps in bytes; the rows do not overlap. */
@@ -188,9 +234,8 @@ void ct__copy_items(size_t item_size, int rank, const int64_t *shape, const char
                     const int64_t *from_strides, char *to, const int64_t *to_strides);
 /* Copies the items of t into dense row-major memory. */
 void ct__copy_out(const ct_tensor *t, char *to);
-/* The nest that walks t, which has items, in row-major order beside others of its shape with their
-   strides; it has at least one loop. */
-struct ct__nest ct__rows_of(const ct_tensor *t, const int64_t *others);
+/* The items of t, with its names, in new dense storage. */
+ct_tensor *ct__dense_copy(const char *who, const ct_tensor *t);
 
 /* --- elementwise.c --- */
 

@@ -3,12 +3,17 @@
 #include "tensor/linalg_impl.h"
 
 #include "tensor/matmul.h"
+#include "tensor/names.h"
 
 #include <inttypes.h>
 
 struct contraction {
     int n;
-    int a[CT_MAX_RANK], b[CT_MAX_RANK]; // the axes that are summed over, in pairs
+    int a[CT_MAX_RANK], b[CT_MAX_RANK];           // the axes that are summed over, in pairs
+    int na, nb;                                   // the number of the others,
+    int rest_a[CT_MAX_RANK], rest_b[CT_MAX_RANK]; // and these: the result's, na + nb
+    int64_t shape[CT_MAX_RANK];
+    const char *names[CT_MAX_RANK];
 };
 
 static ct_status check_pairs(const char *who, const ct_tensor *a, const ct_tensor *b,
@@ -42,6 +47,30 @@ static ct_status take_axes(const char *who, const ct_tensor *a, const ct_tensor 
     return status;
 }
 
+// The axes that are not summed over, in order; returns their number.
+static int others(int rank, int n, const int *axes, int *rest) {
+    int count = 0;
+    for (int i = 0; i < rank; i++) {
+        bool summed = false;
+        for (int k = 0; k < n; k++)
+            summed |= axes[k] == i;
+        if (!summed)
+            rest[count++] = i;
+    }
+    return count;
+}
+
+static void plan_result(const ct_tensor *a, const ct_tensor *b, struct contraction *c) {
+    c->na = others(a->rank, c->n, c->a, c->rest_a);
+    c->nb = others(b->rank, c->n, c->b, c->rest_b);
+    for (int i = 0; i < c->na + c->nb; i++) {
+        const ct_tensor *t = i < c->na ? a : b;
+        int axis = i < c->na ? c->rest_a[i] : c->rest_b[i - c->na];
+        c->shape[i] = t->shape[axis];
+        c->names[i] = ct__name_of(t, axis);
+    }
+}
+
 static ct_status plan(const char *who, const ct_tensor *a, const ct_tensor *b, int n,
                       const int *axes_a, const int *axes_b, struct contraction *c) {
     ct_status status = CT_OK;
@@ -63,20 +92,11 @@ static ct_status plan(const char *who, const ct_tensor *a, const ct_tensor *b, i
             c->b[i] = i;
         }
     }
-    return status ? status : check_pairs(who, a, b, c);
-}
-
-// The axes that are not summed over, in order; returns their number.
-static int others(int rank, int n, const int *axes, int *rest) {
-    int count = 0;
-    for (int i = 0; i < rank; i++) {
-        bool summed = false;
-        for (int k = 0; k < n; k++)
-            summed |= axes[k] == i;
-        if (!summed)
-            rest[count++] = i;
-    }
-    return count;
+    if (!status)
+        status = check_pairs(who, a, b, c);
+    if (!status)
+        plan_result(a, b, c);
+    return status;
 }
 
 static int64_t product_of(const ct_tensor *t, int n, const int *axes) {
@@ -111,36 +131,27 @@ static ct_tensor *multiply(const char *who, const ct_tensor *left, const ct_tens
 ct_tensor *ct_tensordot(const ct_tensor *a, const ct_tensor *b, int n, const int *axes_a,
                         const int *axes_b) {
     struct contraction c;
-    int rest_a[CT_MAX_RANK], rest_b[CT_MAX_RANK];
-    int64_t shape[CT_MAX_RANK];
-    const char *names[CT_MAX_RANK];
     size_t count;
     if (!a || !b)
         return ct__null(__func__);
     if (plan(__func__, a, b, n, axes_a, axes_b, &c))
         return NULL;
-    int na = others(a->rank, n, c.a, rest_a), nb = others(b->rank, n, c.b, rest_b);
-    for (int i = 0; i < na + nb; i++) {
-        const ct_tensor *t = i < na ? a : b;
-        int axis = i < na ? rest_a[i] : rest_b[i - na];
-        shape[i] = t->shape[axis];
-        names[i] = ct__name_of(t, axis);
-    }
-    if (ct__check_shape(__func__, a->scalar, na + nb, shape, &count))
+    int rank = c.na + c.nb;
+    if (ct__check_shape(__func__, a->scalar, rank, c.shape, &count))
         return NULL;
     ct_tensor *result = NULL;
     if (count == 0) {
-        result = ct__empty(__func__, a->scalar, na + nb, shape);
+        result = ct__empty(__func__, a->scalar, rank, c.shape);
     } else {
-        ct_tensor *left = matrix_of(__func__, a, na, rest_a, n, c.a);
-        ct_tensor *right = left ? matrix_of(__func__, b, n, c.b, nb, rest_b) : NULL;
+        ct_tensor *left = matrix_of(__func__, a, c.na, c.rest_a, n, c.a);
+        ct_tensor *right = left ? matrix_of(__func__, b, n, c.b, c.nb, c.rest_b) : NULL;
         ct_tensor *product = right ? multiply(__func__, left, right, n) : NULL;
         ct_free(left);
         ct_free(right);
         if (product)
-            result = ct__then(product, ct__as(__func__, ct_reshape(product, na + nb, shape)));
+            result = ct__then(product, ct__as(__func__, ct_reshape(product, rank, c.shape)));
     }
-    if (result && (a->names || b->names) && ct__names_set(__func__, result, names)) {
+    if (result && (a->names || b->names) && ct__names_set(__func__, result, c.names)) {
         ct_free(result);
         return NULL;
     }
@@ -150,5 +161,11 @@ ct_tensor *ct_tensordot(const ct_tensor *a, const ct_tensor *b, int n, const int
 bool ct_can_tensordot(const ct_tensor *a, const ct_tensor *b, int n, const int *axes_a,
                       const int *axes_b) {
     struct contraction c;
-    return a && b && ct_scalar_matmul(a->scalar) && !plan(NULL, a, b, n, axes_a, axes_b, &c);
+    size_t count;
+    if (!a || !b || plan(NULL, a, b, n, axes_a, axes_b, &c) ||
+        !ct__count_items(a->scalar->size, c.na + c.nb, c.shape, &count) ||
+        ct__check_distinct(NULL, c.na + c.nb, c.names))
+        return false;
+    return count == 0 || // nothing is multiplied
+           (n > 0 ? ct_scalar_matmul(a->scalar) != NULL : ct_scalar_has(a->scalar, CT_OP_mul));
 }

@@ -1,4 +1,4 @@
-#include "tensor/index_impl.h"
+#include "tensor/tensor_impl.h"
 
 #include "tensor/ct_index.h"
 #include "tensor/fail.h"

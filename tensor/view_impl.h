@@ -29,6 +29,18 @@ static inline void ct__axis_from(ct_tensor *view, int axis, const ct_tensor *t, 
     view->name[axis] = t->name[from];
 }
 
+/* The checks of slices and of one index, which views and writes share. */
+/* An axis that is there, from one which may count from the end, and a step that is not 0. */
+ct_status ct__check_slice(const char *who, const ct_tensor *t, int axis, int64_t step, int *at);
+/* No more axes than there are, and no step of 0. `steps` may be NULL. */
+ct_status ct__check_slice_all(const char *who, const ct_tensor *t, int n, const int64_t *steps);
+/* What such arrays, each NULL for its default, mean for an axis. Returns the step. */
+int64_t ct__slice_of_axis(const ct_tensor *t, int axis, const int64_t *starts, const int64_t *stops,
+                          const int64_t *steps, int64_t *first, int64_t *count);
+/* An axis that is there, and *place, the index counted from the front. `who` may be NULL. */
+ct_status ct__check_select(const char *who, const ct_tensor *t, int axis, int64_t index, int *at,
+                           int64_t *place);
+
 /* Makes an axis the walk first, first + step, ... of `count` items, which lie in it. */
 void ct__cut_axis(ct_tensor *view, int axis, int64_t first, int64_t count, int64_t step);
 

@@ -53,10 +53,19 @@ void ct__cut_axis(ct_tensor *view, int axis, int64_t first, int64_t count, int64
 
 // --- slices
 
+ct_status ct__check_slice(const char *who, const ct_tensor *t, int axis, int64_t step, int *at) {
+    ct_status status = ct__check_axis(who, t->rank, axis, at);
+    if (status || step != 0)
+        return status;
+    return ct__fail(CT_EINVAL, who, "the step of a slice must not be 0");
+}
+
 ct_tensor *ct_slice(const ct_tensor *t, int axis, int64_t start, int64_t stop, int64_t step) {
-    if (t && step == 0)
-        return ct__fail_null(CT_EINVAL, __func__, "the step of a slice must not be 0");
-    ct_tensor *view = ct__view_on_axis(__func__, t, axis, &axis);
+    if (!t)
+        return ct__null(__func__);
+    if (ct__check_slice(__func__, t, axis, step, &axis))
+        return NULL;
+    ct_tensor *view = ct__share(__func__, t);
     if (!view)
         return NULL;
     int64_t first, count;
@@ -65,7 +74,7 @@ ct_tensor *ct_slice(const ct_tensor *t, int axis, int64_t start, int64_t stop, i
     return ct__view_end(view);
 }
 
-static ct_status check_slice_all(const char *who, const ct_tensor *t, int n, const int64_t *steps) {
+ct_status ct__check_slice_all(const char *who, const ct_tensor *t, int n, const int64_t *steps) {
     if (n < 0 || n > t->rank)
         return ct__fail(CT_EAXIS, who, "slices of %d axes were given and the tensor has %d", n,
                         t->rank);
@@ -75,19 +84,24 @@ static ct_status check_slice_all(const char *who, const ct_tensor *t, int n, con
     return CT_OK;
 }
 
+int64_t ct__slice_of_axis(const ct_tensor *t, int axis, const int64_t *starts, const int64_t *stops,
+                          const int64_t *steps, int64_t *first, int64_t *count) {
+    int64_t step = steps ? steps[axis] : 1, start = starts ? starts[axis] : step > 0 ? 0 : -1;
+    ct_slice_range(t->shape[axis], start, stops ? stops[axis] : CT_END, step, first, count);
+    return step;
+}
+
 ct_tensor *ct_slice_all(const ct_tensor *t, int n, const int64_t *starts, const int64_t *stops,
                         const int64_t *steps) {
     if (!t)
         return ct__null(__func__);
-    if (check_slice_all(__func__, t, n, steps))
+    if (ct__check_slice_all(__func__, t, n, steps))
         return NULL;
     ct_tensor *view = ct__share(__func__, t);
     if (!view)
         return NULL;
     for (int i = 0; i < n; i++) {
-        int64_t step = steps ? steps[i] : 1, first, count;
-        int64_t start = starts ? starts[i] : step > 0 ? 0 : -1;
-        ct_slice_range(t->shape[i], start, stops ? stops[i] : CT_END, step, &first, &count);
+        int64_t first, count, step = ct__slice_of_axis(t, i, starts, stops, steps, &first, &count);
         ct__cut_axis(view, i, first, count, step);
     }
     return ct__view_end(view);
@@ -95,9 +109,8 @@ ct_tensor *ct_slice_all(const ct_tensor *t, int n, const int64_t *starts, const 
 
 // --- one index
 
-// An index counted from the front. `who` may be NULL.
-static ct_status check_select(const char *who, const ct_tensor *t, int axis, int64_t index, int *at,
-                              int64_t *place) {
+ct_status ct__check_select(const char *who, const ct_tensor *t, int axis, int64_t index, int *at,
+                           int64_t *place) {
     ct_status status = ct__check_axis(who, t->rank, axis, at);
     if (status)
         return status;
@@ -118,7 +131,7 @@ ct_tensor *ct_select(const ct_tensor *t, int axis, int64_t index) {
         return ct__null(__func__);
     int at;
     int64_t place = 0;
-    if (check_select(__func__, t, axis, index, &at, &place))
+    if (ct__check_select(__func__, t, axis, index, &at, &place))
         return NULL;
     ct_tensor *view = ct__share(__func__, t);
     if (!view)
@@ -131,7 +144,7 @@ ct_tensor *ct_select(const ct_tensor *t, int axis, int64_t index) {
 bool ct_can_select(const ct_tensor *t, int axis, int64_t index) {
     int at;
     int64_t place = 0;
-    return t && !check_select(NULL, t, axis, index, &at, &place);
+    return t && !ct__check_select(NULL, t, axis, index, &at, &place);
 }
 
 // --- in reverse

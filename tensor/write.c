@@ -8,20 +8,15 @@
 #include "tensor/storage.h"
 #include "tensor/view_impl.h"
 
-#include <inttypes.h>
-
 // --- checks
 
-// Names of operands and target must agree, as those of operands do elsewhere.
+// Names of operands and target must agree, as those of operands do elsewhere. `who` may be NULL.
 static ct_status check_names(const char *who, const ct_tensor *target, int n,
                              const ct_tensor *const in[]) {
     const ct_tensor *all[CT__MAX_OPERANDS] = {target};
-    ct_tensor merged = {.rank = target->rank};
     for (int i = 0; i < n; i++)
         all[i + 1] = in[i];
-    ct_status status = ct__names_merge(who, &merged, n + 1, all);
-    ct__names_drop(merged.names);
-    return status;
+    return ct__names_check(who, target->rank, n + 1, all);
 }
 
 // Whether a shape broadcasts to the target's without changing it.
@@ -52,7 +47,8 @@ static ct_status check_assign(const char *who, const ct_tensor *target, const ct
 }
 
 bool ct_can_assign(const ct_tensor *t, const ct_tensor *from) {
-    return t && from && t->scalar == from->scalar && broadcasts_to(from, t);
+    return t && from && t->scalar == from->scalar && broadcasts_to(from, t) &&
+           !check_names(NULL, t, 1, &from);
 }
 
 // --- replacing
@@ -149,11 +145,9 @@ ct_status ct_assign_slice(ct_tensor *t, int axis, int64_t start, int64_t stop, i
     struct region r;
     if (!t || !from)
         return ct__fail_null_operand(__func__);
-    ct_status status = ct__check_axis(__func__, t->rank, axis, &axis);
+    ct_status status = ct__check_slice(__func__, t, axis, step, &axis);
     if (status)
         return status;
-    if (step == 0)
-        return ct__fail(CT_EINVAL, __func__, "the step of a slice must not be 0");
     whole_axes(&r, t, axis + 1);
     ct_slice_range(t->shape[axis], start, stop, step, &r.first[axis], &r.count[axis]);
     r.step[axis] = step;
@@ -165,19 +159,12 @@ ct_status ct_assign_slice_all(ct_tensor *t, int n, const int64_t *starts, const 
     struct region r;
     if (!t || !from)
         return ct__fail_null_operand(__func__);
-    if (n < 0 || n > t->rank)
-        return ct__fail(CT_EAXIS, __func__, "slices of %d axes were given and the tensor has %d", n,
-                        t->rank);
+    ct_status status = ct__check_slice_all(__func__, t, n, steps);
+    if (status)
+        return status;
     whole_axes(&r, t, n);
-    for (int i = 0; i < n; i++) {
-        int64_t step = r.step[i] = steps ? steps[i] : 1;
-        int64_t start = starts ? starts[i] : step > 0 ? 0 : -1;
-        if (step == 0)
-            return ct__fail(CT_EINVAL, __func__, "the step of the slice of axis %d must not be 0",
-                            i);
-        ct_slice_range(t->shape[i], start, stops ? stops[i] : CT_END, step, &r.first[i],
-                       &r.count[i]);
-    }
+    for (int i = 0; i < n; i++)
+        r.step[i] = ct__slice_of_axis(t, i, starts, stops, steps, &r.first[i], &r.count[i]);
     return assign_region(__func__, t, &r, from);
 }
 
@@ -185,16 +172,11 @@ ct_status ct_assign_select(ct_tensor *t, int axis, int64_t index, const ct_tenso
     struct region r;
     if (!t || !from)
         return ct__fail_null_operand(__func__);
-    ct_status status = ct__check_axis(__func__, t->rank, axis, &axis);
+    ct_status status = ct__check_select(__func__, t, axis, index, &axis, &index);
     if (status)
         return status;
-    int64_t extent = t->shape[axis];
-    if (index < -extent || index >= extent)
-        return ct__fail(CT_EINDEX, __func__,
-                        "index %" PRId64 " is out of bounds for axis %d of extent %" PRId64, index,
-                        axis, extent);
     whole_axes(&r, t, axis + 1);
-    r.first[axis] = index < 0 ? index + extent : index;
+    r.first[axis] = index;
     r.count[axis] = 1;
     r.dropped = axis;
     return assign_region(__func__, t, &r, from);
@@ -216,8 +198,9 @@ ct_status ct__check_target(const char *who, const char *verb, const ct_scalar *s
                     wanted);
 }
 
-ct_status ct__apply_into(const char *who, ct_tensor *target, enum ct_op op, int n,
-                         const ct_tensor *const in[]) {
+// target = op of the operands, which are not NULL; see ct_apply_into().
+static ct_status apply_into(const char *who, ct_tensor *target, enum ct_op op, int n,
+                            const ct_tensor *const in[]) {
     struct ct__elementwise e;
     ct_status status = ct__elementwise_plan(who, op, n, in, &e);
     if (!status)
@@ -248,7 +231,7 @@ ct_status ct_apply_into(ct_tensor *target, enum ct_op op, int n, const ct_tensor
     for (int i = 0; i < n; i++)
         if (!in[i])
             return ct__fail_null_operand(__func__);
-    return ct__apply_into(__func__, target, op, n, in);
+    return apply_into(__func__, target, op, n, in);
 }
 
 ct_status ct_map_into(enum ct_op op, ct_tensor *t) {
@@ -257,7 +240,7 @@ ct_status ct_map_into(enum ct_op op, ct_tensor *t) {
         return status;
     if (!t)
         return ct__fail_null_operand(__func__);
-    return ct__apply_into(__func__, t, op, 1, (const ct_tensor *[]){t});
+    return apply_into(__func__, t, op, 1, (const ct_tensor *[]){t});
 }
 
 ct_status ct__check_growth(const char *who, const ct_tensor *target, const ct_tensor *other) {
@@ -280,7 +263,7 @@ ct_status ct__combine(const char *who, enum ct_op op, ct_tensor *t, const ct_ten
     if (!t || !other)
         return ct__fail_null_operand(who);
     ct_status status = ct__check_growth(who, t, other);
-    return status ? status : ct__apply_into(who, t, op, 2, (const ct_tensor *[]){t, other});
+    return status ? status : apply_into(who, t, op, 2, (const ct_tensor *[]){t, other});
 }
 
 ct_status ct_combine(enum ct_op op, ct_tensor *t, const ct_tensor *other) {
@@ -296,5 +279,5 @@ bool ct_can_combine(enum ct_op op, const ct_tensor *t, const ct_tensor *other) {
     struct ct__elementwise e;
     return (unsigned)op < CT_OP_COUNT && ct_op_arity(op) == 2 && t && other &&
            !ct__elementwise_plan(NULL, op, 2, (const ct_tensor *[]){t, other}, &e) &&
-           e.result == t->scalar && broadcasts_to(other, t);
+           e.result == t->scalar && broadcasts_to(other, t) && !check_names(NULL, t, 1, &other);
 }

@@ -109,7 +109,7 @@ double model_op(enum ct_op op, double x, double z) {
     case CT_OP_square:
         return x * x;
     default:
-        return NAN;
+        return __builtin_nan("");
     }
 }
 

@@ -115,6 +115,7 @@ Suite *suite_bugs(void) {
     Suite *suite = suite_create("bugs");
     add_kinks(suite);
     add_shapes(suite);
+    add_tensors(suite);
     add_runtime(suite);
     return suite;
 }

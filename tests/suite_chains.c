@@ -223,7 +223,7 @@ static bool step_broadcast(void) {
     int from = choose();
     struct model *m = &chain.v[from].m, wide = {0}, out = {0};
     int64_t shape[MODEL_RANK];
-    int rank = m->rank + below(2);
+    int rank = m->rank + (m->rank < MODEL_RANK ? below(2) : 0);
     for (int i = 0; i < rank; i++) {
         int64_t own = i < rank - m->rank ? 1 : m->shape[i - (rank - m->rank)];
         shape[i] = own == 1 ? 1 + below(3) : own;

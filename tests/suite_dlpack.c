@@ -300,6 +300,14 @@ static const struct lie lies[] = {
      .message =
          "a shape of [2, 2] with strides [1152921504606846975, 1152921504606846975] from byte "
          "0 of f64 reaches outside the address space"},
+    {CPU_F64, .ndim = 1, .shape = {2}, .dense = true, .byte_offset = UINT64_C(1) << 63,
+     .status = CT_EOVERFLOW,
+     .message = "a shape of [2] with strides [1] from byte 9223372036854775808 of f64 reaches "
+                "outside the address space"},
+    {CPU_F64, .ndim = 1, .shape = {2}, .strides = {-1}, .byte_offset = UINT64_C(1) << 63,
+     .status = CT_EOVERFLOW,
+     .message = "a shape of [2] with strides [-1] from byte 9223372036854775808 of f64 reaches "
+                "outside the address space"},
     {CPU_F64, .ndim = 1, .shape = {2}, .dense = true, .byte_offset = UINT64_MAX,
      .status = CT_EOVERFLOW,
      .message = "a shape of [2] with strides [1] from byte 18446744073709551615 of f64 reaches "

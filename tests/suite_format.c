@@ -10,6 +10,7 @@
 #include "tensor/ct_make.h"
 
 #include <locale.h>
+#include <stdio.h>
 #include <string.h>
 
 Suite *suite_format(void);
@@ -247,6 +248,18 @@ START_TEST(options_by_size) {
     char text[TEXT_BYTES];
     ck_assert_int_gt(ct_format_with(t, &options, text, sizeof text), 0);
     ck_assert_str_eq(text, "[0.33, 2.  ]");
+    for (size_t size = 0; size < sizeof options.size; size++) { // less than the size itself
+        char message[100];
+        options.size = size;
+        ct_error_clear();
+        ck_assert_int_eq(ct_format_with(t, &options, text, sizeof text), -1);
+        ck_assert_int_eq(ct_error()->code, CT_EINVAL);
+        ck_assert_str_eq(ct_error()->function, "ct_format_with");
+        snprintf(message, sizeof message,
+                 "the options say that their size is %zu: begin with ct_format_options_init()",
+                 size);
+        ck_assert_str_eq(ct_error()->message, message);
+    }
     ct_free(t);
 }
 END_TEST

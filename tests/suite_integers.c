@@ -8,6 +8,7 @@
 #include "tensor/ct_reduce.h"
 #include "tensor_tools.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- the oracle --- */
@@ -21,6 +22,12 @@ static bool oracle(enum ct_op op, int64_t x, int64_t z, wide *y) {
         break;
     case CT_OP_abs:
         *y = a < 0 ? -a : a;
+        break;
+    case CT_OP_relu:
+        *y = a < 0 ? 0 : a;
+        break;
+    case CT_OP_sign:
+        *y = a < 0 ? -1 : a > 0;
         break;
     case CT_OP_add:
         *y = a + b;
@@ -76,7 +83,8 @@ static bool oracle(enum ct_op op, int64_t x, int64_t z, wide *y) {
 static const enum ct_op ops[] = {
     CT_OP_neg,       CT_OP_abs,     CT_OP_add,        CT_OP_sub,     CT_OP_mul,
     CT_OP_maximum,   CT_OP_minimum, CT_OP_floor_div,  CT_OP_mod,     CT_OP_equal,
-    CT_OP_not_equal, CT_OP_less,    CT_OP_less_equal, CT_OP_greater, CT_OP_greater_equal};
+    CT_OP_not_equal, CT_OP_less,    CT_OP_less_equal, CT_OP_greater, CT_OP_greater_equal,
+    CT_OP_relu,      CT_OP_sign};
 
 static size_t run(const ct_scalar *scalar, enum ct_op op, size_t n, char *const ptr[],
                   const ptrdiff_t step[]) {
@@ -287,6 +295,64 @@ START_TEST(results_onto_an_operand) {
 }
 END_TEST
 
+/* --- chains --- */
+
+/* The partials in 128 bits; the place of the first that does not fit. */
+static void check_chain(const ct_scalar *scalar, enum ct_op op, size_t n, size_t bad, int x_step,
+                        int y_step) {
+    static struct strided x, y;
+    int64_t wanted[MOST];
+    uint64_t state = n + bad;
+    size_t stop = n;
+    place(&x, scalar, n, x_step), place(&y, scalar, n, y_step);
+    for (size_t i = 0; i < n; i++) {
+        int64_t item =
+            op == CT_OP_mul ? (i % 3 == 0 ? -1 : 1) : (int64_t)(random_bits(&state) % 99);
+        put(scalar, at(&x, i), i == bad ? highest(scalar) : i == 0 ? 2 : item);
+    }
+    wide total = 0;
+    for (size_t i = 0; i < n && stop == n; i++) {
+        wide item = get(scalar, at(&x, i));
+        total = i == 0 ? item : op == CT_OP_mul ? total * item : total + item;
+        wanted[i] = (int64_t)total;
+        if (!fits(scalar, total))
+            stop = i;
+    }
+    size_t done = scalar->chain(scalar, op, n, x.first, x.step, y.first, y.step);
+    require_msg(done == stop, "%s %s of %zu: %zu done and not %zu", scalar->name, ct_op_name(op), n,
+                done, stop);
+    for (size_t i = 0; i < done; i++)
+        require(get(scalar, at(&y, i)) == wanted[y_step == 0 ? done - 1 : i]);
+    for (size_t i = done; i < n && y_step != 0; i++)
+        require(*at(&y, i) == 0x5a);
+}
+
+START_TEST(chains_end_at_the_first_partial_that_does_not_fit) {
+    for (int s = 0; s < COUNT(integers); s++)
+        for (size_t n = 1; n < 90; n++)
+            for (size_t bad = 0; bad <= n; bad += n < 20 ? 1 : 7)
+                for (int k = 0; k < COUNT(layouts); k++) {
+                    check_chain(integers[s], CT_OP_add, n, bad, layouts[k].x, layouts[k].y);
+                    check_chain(integers[s], CT_OP_mul, n, bad, layouts[k].x, layouts[k].y);
+                    check_chain(integers[s], CT_OP_add, n, bad, layouts[k].x, 0);
+                }
+}
+END_TEST
+
+START_TEST(a_cumulative_sum_says_where_it_fails) {
+    int32_t items[] = {INT32_MAX - 3, 1, 2, 1, -5};
+    ct_tensor *t = ct_from_items(CT_I32, SHAPE(5), 5, items), *flipped = ct_flip(t, 0);
+    ck_assert_ptr_null(ct_cumsum(t, 0));
+    ck_assert_int_eq(ct_error()->code, CT_EOVERFLOW);
+    ck_assert_str_eq(ct_error()->message, "the cumulative sum at index [3] does not fit i32");
+    ct_error_clear();
+    ct_tensor *y = ct_cumsum(flipped, 0); /* -5 comes first: all partials fit */
+    ck_assert_ptr_nonnull(y);
+    ck_assert(((const int32_t *)ct_data(y))[4] == INT32_MAX - 4);
+    ct_free(t), ct_free(flipped), ct_free(y);
+}
+END_TEST
+
 /* --- truth values --- */
 
 static const unsigned char bytes[] = {0, 1, 2, 255, 0, 128, 1, 1, 0};
@@ -363,6 +429,81 @@ START_TEST(ops_that_are_missing) {
             require(!integers[s]->loop(integers[s], none_of_integers[i]));
     require(!CT_I32->loop(CT_I32, CT_OP_COUNT));
     require(!CT_BOOL->loop(CT_BOOL, CT_OP_COUNT));
+}
+END_TEST
+
+/* Comparisons, tests, logic and choice: nothing that counts. */
+START_TEST(ops_of_truth_values_are_these_alone) {
+    static const enum ct_op all[] = {CT_OP_equal,       CT_OP_not_equal,   CT_OP_less,
+                                     CT_OP_less_equal,  CT_OP_greater,     CT_OP_greater_equal,
+                                     CT_OP_isnan,       CT_OP_isinf,       CT_OP_isfinite,
+                                     CT_OP_logical_not, CT_OP_logical_and, CT_OP_logical_or,
+                                     CT_OP_logical_xor, CT_OP_where};
+    for (int op = 0; op < CT_OP_COUNT; op++) {
+        bool listed = false;
+        for (int i = 0; i < COUNT(all); i++)
+            listed |= all[i] == (enum ct_op)op;
+        require_msg(ct_scalar_has(CT_BOOL, (enum ct_op)op) == listed, "bool: %s",
+                    ct_op_name((enum ct_op)op));
+    }
+    for (int fold = 0; fold < CT_FOLD_COUNT; fold++)
+        require(!ct_scalar_fold(CT_BOOL, (enum ct_fold)fold) ==
+                (fold == CT_FOLD_SUM || fold == CT_FOLD_PROD));
+    require(!ct_scalar_matmul(CT_BOOL));
+}
+END_TEST
+
+static void check_places(size_t n, size_t count, ptrdiff_t x_step, ptrdiff_t x_next,
+                         const unsigned char *x) {
+    for (int max = 0; max < 2; max++) {
+        int64_t found[MOST];
+        struct ct_fold_job job = {n, count, (const char *)x, x_step, x_next, (char *)found, 8};
+        enum ct_fold fold = max ? CT_FOLD_ARGMAX : CT_FOLD_ARGMIN;
+        require(ct_scalar_fold(CT_BOOL, fold)(CT_BOOL, &job) == count);
+        for (size_t j = 0; j < count; j++) {
+            const unsigned char *row = x + (ptrdiff_t)j * x_next;
+            size_t wanted = 0;
+            while (wanted < n && (row[(ptrdiff_t)wanted * x_step] != 0) != max)
+                wanted++;
+            require_msg(found[j] == (int64_t)(wanted < n ? wanted : 0), "%zu items: place %lld", n,
+                        (long long)found[j]);
+        }
+    }
+}
+
+START_TEST(places_of_truth_values) {
+    enum { LONG = 1 << 18 };
+    unsigned char *x = calloc(LONG, 1);
+    require(x != NULL);
+    check_places(7, 3, 0, 0, x);
+    for (size_t i = 0; i < MOST; i++)
+        x[i] = bytes[i * i % COUNT(bytes)];
+    for (size_t n = 1; n < 70; n++) {
+        check_places(n, 5, 1, 9, x + n), check_places(n, 5, 5, 1, x + n);
+        check_places(n, 5, -5, -1, x + 5 * n + 5), check_places(n, 5, 0, 3, x + n);
+    }
+    for (size_t i = 0; i < LONG; i += 9973) { /* one that differs, in any of the parallel pieces */
+        memset(x, 0, LONG);
+        x[i] = 128;
+        check_places(LONG, 1, 1, 0, x);
+        check_places(LONG / 2, 2, 2, 1, x);
+        memset(x, 2, LONG);
+        x[i] = 0;
+        check_places(LONG, 1, 1, 0, x);
+        check_places(LONG, 1, -1, 0, x + LONG - 1);
+    }
+    free(x);
+}
+END_TEST
+
+START_TEST(places_of_truth_values_of_tensors) {
+    unsigned char items[] = {0, 0, 1, 1, 0, 1};
+    ct_tensor *t = ct_from_items(CT_BOOL, SHAPE(2, 3), 6, items);
+    ct_tensor *rows = ct_argmax(t, 1, false), *columns = ct_argmin(t, 0, true);
+    int64_t first[] = {2, 0}, second[] = {0, 0, 0};
+    ck_assert(ct_dtype(rows) == CT_I64 && memcmp(ct_data(rows), first, sizeof first) == 0);
+    ck_assert(memcmp(ct_data(columns), second, sizeof second) == 0);
+    ct_free(t), ct_free(rows), ct_free(columns);
 }
 END_TEST
 
@@ -530,6 +671,11 @@ Suite *suite_integers(void) {
     tcase_add_test(tc, ops_on_truth_values);
     tcase_add_test(tc, choices);
     tcase_add_test(tc, ops_that_are_missing);
+    tcase_add_test(tc, chains_end_at_the_first_partial_that_does_not_fit);
+    tcase_add_test(tc, a_cumulative_sum_says_where_it_fails);
+    tcase_add_test(tc, ops_of_truth_values_are_these_alone);
+    tcase_add_test(tc, places_of_truth_values);
+    tcase_add_test(tc, places_of_truth_values_of_tensors);
     tcase_add_test(tc, whole_numbers_to_and_fro);
     tcase_add_test(tc, texts_and_doubles);
     tcase_add_test(tc, ops_on_tensors);

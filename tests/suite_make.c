@@ -257,8 +257,7 @@ static ct_tensor *failed(ct_status status) {
     XX(ct_from_i64s(CT_I64, SHAPE(2), 2, NULL), EINVAL, "ct_from_i64s", "the 2 items are NULL")    \
     XX(ct_from_i64s(CT_I32, SHAPE(2), 2, ((int64_t[]){1, 2147483648})), EDOMAIN, "ct_from_i64s",   \
        "the value 2147483648 at index [1] does not fit i32")                                       \
-    XX(ct_from_i64(CT_BOOL, 2), EDOMAIN, "ct_from_i64",                                            \
-       "the value 2 at index [] does not fit bool")                                                \
+    XX(ct_from_i64(CT_BOOL, 2), EDOMAIN, "ct_from_i64", "the value 2 does not fit bool")           \
     XX(failed(ct_to_i64s(labels, 3, room)), ESHAPE, "ct_to_i64s",                                  \
        "a shape of [4] holds 4 items and there is room for 3")                                     \
     XX(failed(ct_to_i64s(labels, 4, NULL)), EINVAL, "ct_to_i64s",                                  \

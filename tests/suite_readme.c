@@ -51,6 +51,15 @@ START_TEST(readme_program_learns) {
 }
 END_TEST
 
+START_TEST(guide_program_runs) {
+    scratch_make();
+    extract("docs/tensor.md", scratch_path("guide.c"));
+    build_and_run(scratch_path("guide.c"));
+    ck_assert_str_eq(result.out, "[2.5, 3.5, 4.5]\n");
+    scratch_remove();
+}
+END_TEST
+
 START_TEST(readme_program_is_the_example) {
     scratch_make();
     extract("README.md", scratch_path("readme.c"));
@@ -138,6 +147,7 @@ Suite *suite_readme(void) {
     TCase *tests = tcase_create("programs");
     tcase_add_test(tests, readme_program_learns);
     tcase_add_test(tests, readme_program_is_the_example);
+    tcase_add_test(tests, guide_program_runs);
     tcase_add_test(tests, examples_run);
     tcase_add_test(tests, names_in_the_guide_exist);
     suite_add_tcase(suite, tests);

@@ -114,7 +114,7 @@ static double room[64];
        "a permutation of a tensor of rank 3 needs 3 axes and 2 were given")                        \
     XX(none(ct_permute(cube, AXES(0, 1, -2))), EAXIS, "ct_permute", "the axis 1 is given twice")   \
     XX(none(ct_permute(pair, AXES(CT_ALL))), EAXIS, "ct_permute",                                  \
-       "the axis 2147483647 is out of range for a tensor of rank 1")                               \
+       "CT_ALL is not taken here: one axis is needed")                                             \
     XX(none(ct_reshape(two_by_three, SHAPE(4, 2))), ESHAPE, "ct_reshape",                          \
        "cannot reshape a tensor of shape [2, 3] (6 items) into [4, 2] (8 items)")                  \
     XX(none(ct_reshape(two_by_three, SHAPE(4, -1))), ESHAPE, "ct_reshape",                         \

@@ -526,6 +526,10 @@ static void tear_down(void) {
        "ct_assign_slice_all", "the step of the slice of axis 1 must not be 0")                     \
     XX(ct_assign_select(doubles, 1, -4, row), EINDEX, "ct_assign_select",                          \
        "index -4 is out of bounds for axis 1 of extent 3")                                         \
+    XX(ct_assign_select(named, 0, 3, row), EINDEX, "ct_assign_select",                             \
+       "index 3 is out of bounds for axis 0 ('feature') of extent 3")                              \
+    XX(ct_assign_slice(doubles, 2, 0, 2, 0, row), EAXIS, "ct_assign_slice",                        \
+       "the axis 2 is out of range for a tensor of rank 2")                                        \
     XX(ct_apply_into(row, CT_OP_add, 2, ((const ct_tensor *[]){row, doubles})), ESHAPE,            \
        "ct_apply_into", "add gives the shape [2, 3] and the target has [3]")                       \
     XX(ct_apply_into(row, CT_OP_less, 2, ((const ct_tensor *[]){row, row})), EDTYPE,               \
