@@ -64,7 +64,10 @@ bool ct_can_take(const ct_tensor *t, int axis, const ct_tensor *index) {
 // Drop the places afterwards, unless this fails.
 static ct_status choose(const char *who, const ct_tensor *t, int axis, const ct_tensor *index,
                         struct choice *c) {
+    size_t count;
     ct_status status = check_index(who, t, axis, index, c);
+    if (!status) // before memory is taken for as many places
+        status = ct__check_shape(who, t->scalar, c->rank, c->shape, &count);
     if (status)
         return status;
     int64_t extent = c->axis < 0 ? (int64_t)t->count : t->shape[c->axis];
