@@ -277,30 +277,3 @@ void expect_names(ct_tensor *t, const char *names) {
     ck_assert_int_eq(ct_check_tensor(t), CT_OK);
     ct_free(t);
 }
-
-// --- no memory
-
-int allocations_left;
-
-static void *scarce(void *context, size_t bytes, size_t align) {
-    (void)context;
-    if (allocations_left <= 0)
-        return NULL;
-    allocations_left--;
-    return aligned_alloc(align, (bytes + align - 1) / align * align);
-}
-
-static void give_back(void *context, void *block, size_t bytes) {
-    (void)context;
-    (void)bytes;
-    free(block);
-}
-
-bool make_memory_scarce(void) {
-    struct ct_allocator allocator = {scarce, give_back, NULL};
-    if (ct_set_allocator(&allocator))
-        return false;
-    ct_cache_limit(0);
-    allocations_left = 1000;
-    return true;
-}

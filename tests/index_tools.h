@@ -3,6 +3,7 @@
 #ifndef CT_INDEX_TOOLS_H
 #define CT_INDEX_TOOLS_H
 
+#include "scarce_memory.h"
 #include "tensor_tools.h"
 
 /* Every scalar type there is, then one that has bytes alone. */
@@ -57,11 +58,6 @@ void expect_failure(const void *made, ct_status code, const char *function, cons
 
 /* Test fails unless the axes bear these names, "batch - row", and t is sound. Frees t. */
 void expect_names(ct_tensor *t, const char *names);
-
-/* Takes memory over, if this process has used none so far; then allocations fail when none is
-   left. */
-bool make_memory_scarce(void);
-extern int allocations_left;
 
 /* Shapes that every function is tried with. */
 struct shape_case {

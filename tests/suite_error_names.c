@@ -58,7 +58,7 @@ static ct_tensor *make(int which, const ct_tensor *t, const ct_tensor *u) {
 }
 
 /* Each call with one allocation more, until there are enough. */
-static void starve(int which, const ct_tensor *t) {
+static void starve_call(int which, const ct_tensor *t) {
     ct_tensor *u = uneven(t);
     size_t before = ct_live_blocks();
     for (int needed = 0, done = 0; !done; needed++) {
@@ -90,8 +90,8 @@ START_TEST(without_memory) {
     generator = ct_random_of(1, 0);
     ct_tensor *t = counting(CT_F64, SHAPE(3, 4)), *dual = ct_dual(t, t);
     for (int which = 0; which < COUNT(call_name); which++) {
-        starve(which, t);
-        starve(which, dual);
+        starve_call(which, t);
+        starve_call(which, dual);
     }
     ct_free(t);
     ct_free(dual);

@@ -11,6 +11,7 @@
 
 #include "case_tools.h"
 #include "ct_test.h"
+#include "scarce_memory.h"
 #include "nn/ct_nn.h"
 #include "tensor/ct_alloc.h"
 
@@ -321,29 +322,11 @@ START_TEST(nothing_is_allocated_after_the_first_step) {
 }
 END_TEST
 
-static long left = -1;
-
-static void *give(void *context, size_t bytes, size_t align) {
-    (void)context;
-    if (left == 0)
-        return NULL;
-    left -= left > 0;
-    return aligned_alloc(align, (bytes + align - 1) / align * align);
-}
-
-static void take(void *context, void *block, size_t bytes) {
-    (void)context;
-    (void)bytes;
-    free(block);
-}
-
 START_TEST(without_memory_training_fails_cleanly) {
-    struct ct_allocator allocator = {give, take, NULL};
-    if (ct_set_allocator(&allocator) != CT_OK) {
+    if (!make_memory_scarce()) {
         ct_test_skip("the allocator is in use already (CK_FORK=no)");
         return;
     }
-    ct_cache_limit(0);
     struct history h = {0};
     int failures = 0;
     for (long n = 0;; n++, failures++) {
@@ -353,9 +336,9 @@ START_TEST(without_memory_training_fails_cleanly) {
         t.options.batch = 7;
         t.options.on_epoch = note;
         t.options.context = &h;
-        left = n;
+        allocations_left = n;
         ct_status status = ct_fit(t.mlp, t.optim, &t.rows, &t.rows, &t.options);
-        left = -1;
+        allocations_left = -1;
         if (status) {
             ck_assert_int_eq(status, CT_ENOMEM);
             expect_error(CT_ENOMEM, "memory");

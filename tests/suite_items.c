@@ -395,8 +395,7 @@ START_TEST(no_memory) {
     size_t before = ct_live_blocks();
     int runs = 0;
     for (bool done = false; !done; runs++) {
-        ct_error_clear();
-        allocations_left = runs;
+        starve(runs);
         done = scenario();
         ck_assert_uint_eq(ct_live_blocks(), before);
         ck_assert_int_lt(runs, 1000);

@@ -434,7 +434,8 @@ START_TEST(null_operands_are_passed_on) {
 END_TEST
 
 /* A call again and again, with room for one more allocation each time, until it succeeds. */
-static void starve(const struct tensor_function *f, const ct_scalar *scalar, enum arrangement how) {
+static void starve_function(const struct tensor_function *f, const ct_scalar *scalar,
+                            enum arrangement how) {
     allocations_left = 100000;
     struct inputs x = make_inputs(f, scalar, SMALL_EXTENTS, ORDINARY);
     struct choice choice = {{how, how, how}, false};
@@ -475,8 +476,8 @@ START_TEST(nothing_leaks_without_memory) {
         return;
     }
     for (size_t i = 0; i < rows; i++) {
-        starve(&f[i], scalars[_i], AS_IT_IS);
-        starve(&f[i], scalars[_i], TURNED);
+        starve_function(&f[i], scalars[_i], AS_IT_IS);
+        starve_function(&f[i], scalars[_i], TURNED);
     }
     end_without_faults();
 }

@@ -1,5 +1,6 @@
 /* Axis names: naming, finding, aligning, and how they follow axes through every function. */
 
+#include "scarce_memory.h"
 #include "tensor_tools.h"
 
 #include "autodiff/ct_dot.h"
@@ -554,20 +555,6 @@ END_TEST
 
 // --- memory
 
-static int allocations_left;
-
-static void *scarce(void *context, size_t bytes, size_t align) {
-    (void)context;
-    return allocations_left-- > 0 ? aligned_alloc(align, (bytes + align - 1) / align * align)
-                                  : NULL;
-}
-
-static void give_back(void *context, void *block, size_t bytes) {
-    (void)context;
-    (void)bytes;
-    free(block);
-}
-
 static bool keep(ct_tensor *made, ct_tensor **kept, int *n) {
     kept[*n] = made;
     *n += made != NULL;
@@ -592,14 +579,11 @@ static bool scenario(void) {
 }
 
 START_TEST(no_memory) {
-    struct ct_allocator allocator = {scarce, give_back, NULL};
-    if (ct_set_allocator(&allocator)) // only where this is the process's first allocation
+    if (!make_memory_scarce()) // only where this is the process's first allocation
         return;
-    ct_cache_limit(0);
     int runs = 0;
     for (bool done = false; !done; runs++) {
-        ct_error_clear();
-        allocations_left = runs;
+        starve(runs);
         done = scenario();
         ck_assert_uint_eq(ct_live_blocks(), 0);
     }

@@ -5,6 +5,7 @@
 #include "autodiff/ct_var_ops.h"
 #include "case_tools.h"
 #include "ct_test.h"
+#include "scarce_memory.h"
 #include "optim_cases.h"
 #include "tensor/ct_alloc.h"
 
@@ -164,30 +165,11 @@ START_TEST(a_coefficient_has_to_fit_the_item_type) {
 }
 END_TEST
 
-// Memory that ends after `left` more blocks.
-static long left = -1;
-
-static void *give(void *context, size_t bytes, size_t align) {
-    (void)context;
-    if (left == 0)
-        return NULL;
-    left -= left > 0;
-    return aligned_alloc(align, (bytes + align - 1) / align * align);
-}
-
-static void take(void *context, void *block, size_t bytes) {
-    (void)context;
-    (void)bytes;
-    free(block);
-}
-
 static bool own_memory(void) {
-    struct ct_allocator allocator = {give, take, NULL};
-    if (ct_set_allocator(&allocator) != CT_OK) {
+    if (!make_memory_scarce()) {
         ct_test_skip("the allocator is in use already (CK_FORK=no)");
         return false;
     }
-    ct_cache_limit(0);
     return true;
 }
 
@@ -207,9 +189,9 @@ static void step_without_memory(bool fresh) {
     int failures = 0;
     for (long n = 0;; n++, failures++) {
         size_t live = ct_live_blocks();
-        left = n;
+        allocations_left = n;
         ct_status status = ct_optim_step(optim, 2, p, grads);
-        left = -1;
+        allocations_left = -1;
         if (status == CT_OK)
             break;
         ck_assert_int_eq(status, CT_ENOMEM);
@@ -244,7 +226,7 @@ END_TEST
 START_TEST(an_optimiser_without_memory_is_null) {
     if (!own_memory())
         return;
-    left = 0;
+    allocations_left = 0;
     ck_assert(!ct_sgd_new(NULL) && !ct_adam_new(NULL));
     expect_error(CT_ENOMEM, "memory");
 }

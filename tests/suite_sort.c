@@ -515,8 +515,7 @@ START_TEST(no_memory) {
         int runs = 0;
         for (bool done = false; !done; runs++) {
             ct_tensor *made[3] = {NULL, NULL, NULL};
-            ct_error_clear();
-            allocations_left = runs;
+            starve(runs);
             ct_status status = call_with_little(which, t, made);
             done = status == CT_OK;
             ck_assert(done || status == CT_ENOMEM);

@@ -1,3 +1,4 @@
+#include "scarce_memory.h"
 #include "tensor_tools.h"
 
 #include "tensor/ct_alloc.h"
@@ -594,22 +595,6 @@ END_TEST
 
 // --- no memory
 
-static int allocations_left;
-
-static void *scarce(void *context, size_t bytes, size_t align) {
-    (void)context;
-    if (allocations_left <= 0)
-        return NULL;
-    allocations_left--;
-    return aligned_alloc(align, (bytes + align - 1) / align * align);
-}
-
-static void give_back(void *context, void *block, size_t bytes) {
-    (void)context;
-    (void)bytes;
-    free(block);
-}
-
 static bool step(ct_tensor *made, ct_tensor **kept, int *n) {
     kept[*n] = made;
     *n += made != NULL;
@@ -651,15 +636,12 @@ static bool scenario(void) {
 }
 
 START_TEST(no_memory) {
-    struct ct_allocator allocator = {scarce, give_back, NULL};
-    if (ct_set_allocator(&allocator)) // only where this is the process's first allocation
+    if (!make_memory_scarce()) // only where this is the process's first allocation
         return;
-    ct_cache_limit(0);
     size_t before = ct_live_blocks();
     int runs = 0;
     for (bool done = false; !done; runs++) {
-        ct_error_clear();
-        allocations_left = runs;
+        starve(runs);
         done = scenario();
         ck_assert_uint_eq(ct_live_blocks(), before);
     }

@@ -1,3 +1,4 @@
+#include "scarce_memory.h"
 #include "tensor_tools.h"
 #include "view_chains.h"
 
@@ -607,32 +608,14 @@ END_TEST
 
 // --- memory
 
-static int allocations_left;
-
-static void *scarce(void *context, size_t bytes, size_t align) {
-    (void)context;
-    return allocations_left-- > 0 ? aligned_alloc(align, (bytes + align - 1) / align * align)
-                                  : NULL;
-}
-
-static void give_back(void *context, void *block, size_t bytes) {
-    (void)context;
-    (void)bytes;
-    free(block);
-}
-
 START_TEST(no_memory) {
-    struct ct_allocator allocator = {scarce, give_back, NULL};
-    if (ct_set_allocator(&allocator)) // only where this is the process's first allocation
+    if (!make_memory_scarce()) // only where this is the process's first allocation
         return;
-    ct_cache_limit(0);
-    allocations_left = 100;
     ct_tensor *t = counting(CT_F64, SHAPE(3, 4));
     size_t before = ct_live_blocks();
     int needed = -1;
     for (ct_tensor *view = NULL; !view; needed++) {
-        ct_error_clear();
-        allocations_left = needed + 1;
+        starve(needed + 1);
         view = views[_i].make(t);
         ck_assert(view || ct_error()->code == CT_ENOMEM);
         ck_assert_uint_eq(ct_live_blocks(), before + (view != NULL));
