@@ -34,6 +34,7 @@
 #include "dual/ct_dual.h"
 
 #include "autodiff/ct_check.h"
+#include "autodiff/ct_derivatives.h"
 #include "autodiff/ct_dot.h"
 #include "autodiff/ct_tape.h"
 #include "autodiff/ct_var_ops.h"

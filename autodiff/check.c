@@ -323,7 +323,7 @@ static ct_status run(struct ct__check *c, size_t n, const ct_tensor *const *inpu
     return CT_OK;
 }
 
-ct_status ct__check_gradient_with(const char *who, ct_check_fn *fn, void *context, size_t n,
+ct_status ct__check_gradient_with(const char *who, ct_function *fn, void *context, size_t n,
                                   const ct_tensor *const *inputs, const bool *active,
                                   const struct ct_check_options *options,
                                   const struct ct__check_seam *seam, enum ct_op op,
@@ -345,7 +345,7 @@ ct_status ct__check_gradient_with(const char *who, ct_check_fn *fn, void *contex
     return status;
 }
 
-ct_status ct_check_gradient(ct_check_fn *fn, void *context, size_t n,
+ct_status ct_check_gradient(ct_function *fn, void *context, size_t n,
                             const ct_tensor *const *inputs, const struct ct_check_options *options,
                             struct ct_check_report *report) {
     return ct__check_gradient_with(__func__, fn, context, n, inputs, NULL, options, NULL,

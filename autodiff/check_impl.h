@@ -48,7 +48,7 @@ struct ct__check_input {
    active input. Both are the same question, so everything below is written once. */
 struct ct__problem {
     const char *who;
-    ct_check_fn *fn;
+    ct_function *fn;
     void *context;
     int order;
     size_t n;
@@ -94,7 +94,7 @@ struct ct__check_seam {
 };
 
 /* ct_check_gradient() with planted answers; active as in ct__problem_open(); op as in the seam. */
-ct_status ct__check_gradient_with(const char *who, ct_check_fn *fn, void *context, size_t n,
+ct_status ct__check_gradient_with(const char *who, ct_function *fn, void *context, size_t n,
                                   const ct_tensor *const *inputs, const bool *active,
                                   const struct ct_check_options *options,
                                   const struct ct__check_seam *seam, enum ct_op op,

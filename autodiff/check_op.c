@@ -105,7 +105,7 @@ static ct_var compare_call(void *context, ct_tape *tape, size_t n, const ct_var 
     return ct__record_elementwise(CT_OP_where, 3, chosen);
 }
 
-static ct_check_fn *function_of(enum ct_op op) {
+static ct_function *function_of(enum ct_op op) {
     return ct_op_gives_mask(op) ? compare_call : ct__op_call;
 }
 

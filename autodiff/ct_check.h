@@ -13,13 +13,6 @@
 
 CT_BEGIN_DECLS
 
-/**
- * The function under check: records a computation on @p tape from @p n inputs and returns its
- * result, of any shape. It must record the same computation each time it is called, for inputs of
- * any differentiable scalar type (so constants are made with the dtype of the inputs).
- */
-typedef ct_var ct_check_fn(void *context, ct_tape *tape, size_t n, const ct_var *inputs);
-
 struct ct_check_options {
     size_t size;       /**< sizeof of this struct as the caller knows it */
     double rtol;       /**< relative tolerance between answers (default 1e-6) */
@@ -73,7 +66,7 @@ struct ct_check_report {
  *
  * @return CT_OK when the check could be carried out, whatever the verdict; the failure otherwise.
  */
-CT_API ct_status ct_check_gradient(ct_check_fn *fn, void *context, size_t n,
+CT_API ct_status ct_check_gradient(ct_function *fn, void *context, size_t n,
                                    const ct_tensor *const *inputs,
                                    const struct ct_check_options *options,
                                    struct ct_check_report *report);

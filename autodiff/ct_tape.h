@@ -108,6 +108,13 @@ CT_API ct_status ct_tape_release(ct_tape *tape, size_t n, const ct_var *leaves);
  */
 CT_API ct_status ct_grad(ct_var y, ct_var cotangent, size_t n, const ct_var *x, ct_var *dx);
 
+/**
+ * A function to be differentiated: records a computation on @p tape from @p n inputs and returns its
+ * result, of any shape. It records the same computation each time it is called, for inputs of any
+ * differentiable scalar type, duals among them: constants are made with the type of the inputs.
+ */
+typedef ct_var ct_function(void *context, ct_tape *tape, size_t n, const ct_var *inputs);
+
 /** @name Structured ops
  *  Elementwise ops stand in ct_var_ops.h, which is generated from the table. @{ */
 CT_API ct_var ct_var_broadcast_to(ct_var x, int rank, const int64_t *shape);

@@ -37,7 +37,7 @@ ct_status network_record_step(ct_mlp *mlp, ct_tape *tape, const struct digits *d
     return ct_tape_status(tape);
 }
 
-/* A ct_check_fn: the loss from pixels, labels and parameters. */
+/* A ct_function: the loss from pixels, labels and parameters. */
 static ct_var loss_of(void *context, ct_tape *tape, size_t n, const ct_var *inputs) {
     (void)tape;
     const ct_mlp *mlp = context;

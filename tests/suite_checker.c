@@ -143,7 +143,7 @@ static ct_tensor *uniform(int rank, const int64_t *shape, double low, double hig
 }
 
 /* Checks a function of one input, which is freed. */
-static struct ct_check_report check(ct_check_fn *fn, ct_tensor *x) {
+static struct ct_check_report check(ct_function *fn, ct_tensor *x) {
     struct ct_check_report report;
     const ct_tensor *inputs[] = {x};
     ck_assert_msg(ct_check_gradient(fn, NULL, 1, inputs, NULL, &report) == CT_OK, "%s",
@@ -477,7 +477,7 @@ END_TEST
 /* Wrong by the recording itself, without a seam. */
 START_TEST(forgetful_functions_fail) {
     static const struct {
-        ct_check_fn *fn;
+        ct_function *fn;
         bool second_order;
         enum ct_verdict verdict;
     } cases[] = {{forgets_a_factor, false, CT_CHECK_FAIL},
@@ -503,7 +503,7 @@ END_TEST
 /* B138: reported as a kink, not as a wrong gradient, and never silently passed. */
 START_TEST(kinks_are_reported) {
     static const struct {
-        ct_check_fn *fn;
+        ct_function *fn;
         double items[3];
         size_t kinks, first;
     } cases[] = {
@@ -561,7 +561,7 @@ END_TEST
 
 START_TEST(what_is_not_finite_fails) {
     static const struct {
-        ct_check_fn *fn;
+        ct_function *fn;
         double item;
         const char *text;
     } cases[] = {
