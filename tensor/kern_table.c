@@ -10,7 +10,7 @@
         ct__##type##_loops_##isa,                                                                  \
             {ct__##type##_sum_##isa,  ct__##type##_max_##isa,    ct__##type##_min_##isa,           \
              ct__##type##_prod_##isa, ct__##type##_argmax_##isa, ct__##type##_argmin_##isa},       \
-            ct__##type##_matmul_##isa                                                              \
+            ct__##type##_matmul_##isa, ct__##type##_matmul_then_##isa                              \
     }
 
 static const struct ct__kernels tables[] = {

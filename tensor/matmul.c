@@ -2,6 +2,7 @@
 
 #include "tensor/ct_write.h"
 #include "tensor/fail.h"
+#include "tensor/kernels/kern_table.h"
 #include "tensor/parallel.h"
 #include "tensor/storage.h"
 
@@ -107,7 +108,8 @@ static ct_status explain(const char *who, const ct_tensor *a, const ct_tensor *b
 struct products {
     const ct_scalar *scalar;
     ct_matmul_fn *matmul;
-    struct ct__nest batches; // in a and in b; results lie one behind the other
+    const struct ct__finish *finish; // NULL, or for the kernels
+    struct ct__nest batches;         // in a and in b; results lie one behind the other
     struct ct_matmul_job job;
     atomic_bool no_memory;
     _Atomic size_t overflow; // the first product in which an item does not fit
@@ -128,13 +130,26 @@ static struct ct_matmul_job job_at(const struct products *p, const struct ct__wa
     return job;
 }
 
+static const struct ct__real_kernels *kernels_of(const ct_scalar *scalar) {
+    return scalar == CT_F32 ? &ct__kernels()->f32 : scalar == CT_F64 ? &ct__kernels()->f64 : NULL;
+}
+
+// The epilogue's rows count through the products.
+static ct_status run_product(const struct products *p, const struct ct_matmul_job *job, size_t i) {
+    if (!p->finish)
+        return p->matmul(p->scalar, job);
+    struct ct__finish finish = *p->finish;
+    finish.row += i * job->m;
+    return kernels_of(p->scalar)->matmul_then(job, &finish);
+}
+
 static void run_products(void *context, size_t begin, size_t end) {
     struct products *p = context;
     struct ct__walk walk;
     ct__walk_start(&walk, &p->batches, p->batches.rank, begin);
     for (size_t i = begin; i < end; i++, ct__walk_next(&walk, &p->batches, p->batches.rank)) {
         struct ct_matmul_job job = job_at(p, &walk, i);
-        ct_status status = p->matmul(p->scalar, &job);
+        ct_status status = run_product(p, &job, i);
         if (status == CT_EOVERFLOW)
             ct__keep_lowest(&p->overflow, i);
         else if (status)
@@ -210,6 +225,7 @@ static size_t plan_products(const struct plan *plan, char *to, struct products *
     int64_t rows, row;
     p->scalar = scalar;
     p->matmul = ct_scalar_matmul(scalar);
+    p->finish = NULL;
     p->batches = batches_of(plan, &rows, &row);
     p->job = (struct ct_matmul_job){
         .m = (size_t)rows,
@@ -247,24 +263,44 @@ static ct_status fail_overflow(const char *who, const struct plan *plan, size_t 
                     ct__at_index(text, plan->rank, plan->shape, item), plan->a.t->scalar->name);
 }
 
+// The epilogue of types whose products know none.
+static void finish_all(const struct plan *plan, const struct ct__finish *finish, size_t count,
+                       char *to) {
+    size_t columns = (size_t)plan->b.cols;
+    ptrdiff_t row = (ptrdiff_t)(columns * plan->a.t->scalar->size);
+    finish->run(finish->ctx, to, row, finish->row, 0, count / columns, columns);
+}
+
+static ct_status report(const char *who, const struct plan *plan, const struct products *p) {
+    if (atomic_load_explicit(&p->no_memory, memory_order_relaxed))
+        return ct__fail(CT_ENOMEM, who,
+                        "there is no memory for the copies of operands that matmul works on");
+    size_t first = atomic_load_explicit(&p->overflow, memory_order_relaxed);
+    return first == SIZE_MAX ? CT_OK : fail_overflow(who, plan, find_overflow(p, first));
+}
+
 // Computes `count` items into dense memory.
-static ct_status compute(const char *who, const struct plan *plan, size_t count, char *to) {
+static ct_status compute(const char *who, const struct plan *plan, const struct ct__finish *finish,
+                         size_t count, char *to) {
     struct products p;
     if (count == 0)
         return CT_OK;
+    ct_status status = CT_OK;
+    const ct_scalar *scalar = plan->a.t->scalar;
+    bool fused = finish && plan->a.cols > 0 && kernels_of(scalar);
     if (plan->a.cols == 0) {
-        ct__fill_items(plan->a.t->scalar, to, count, 0);
-        return CT_OK;
+        ct__fill_items(scalar, to, count, 0);
+    } else {
+        size_t products = plan_products(plan, to, &p);
+        size_t work = count / products * p.job.k; // of one product
+        size_t grain = work < LARGE_PRODUCT ? SMALL_PRODUCT / work + 1 : products;
+        p.finish = fused ? finish : NULL;
+        ct__parallel_for(products, grain, run_products, &p);
+        status = report(who, plan, &p);
     }
-    size_t products = plan_products(plan, to, &p);
-    size_t work = count / products * p.job.k; // of one product
-    size_t grain = work < LARGE_PRODUCT ? SMALL_PRODUCT / work + 1 : products;
-    ct__parallel_for(products, grain, run_products, &p);
-    if (atomic_load_explicit(&p.no_memory, memory_order_relaxed))
-        return ct__fail(CT_ENOMEM, who,
-                        "there is no memory for the copies of operands that matmul works on");
-    size_t first = atomic_load_explicit(&p.overflow, memory_order_relaxed);
-    return first == SIZE_MAX ? CT_OK : fail_overflow(who, plan, find_overflow(&p, first));
+    if (finish && !fused && !status)
+        finish_all(plan, finish, count, to);
+    return status;
 }
 
 static ct_status check(const char *who, const ct_tensor *a, const ct_tensor *b, struct plan *plan) {
@@ -273,7 +309,8 @@ static ct_status check(const char *who, const ct_tensor *a, const ct_tensor *b, 
     return fault ? explain(who, a, b, fault, plan, axis) : CT_OK;
 }
 
-ct_tensor *ct__matmul(const char *who, const ct_tensor *a, const ct_tensor *b) {
+ct_tensor *ct__matmul_then(const char *who, const ct_tensor *a, const ct_tensor *b,
+                           const struct ct__finish *finish) {
     struct plan plan;
     if (!a || !b)
         return ct__null(who);
@@ -281,11 +318,15 @@ ct_tensor *ct__matmul(const char *who, const ct_tensor *a, const ct_tensor *b) {
         return NULL;
     ct_tensor *result = ct__empty(who, a->scalar, plan.rank, plan.shape);
     if (result && (ct__names_matmul(who, result, a, b) ||
-                   compute(who, &plan, result->count, ct__first(result)))) {
+                   compute(who, &plan, finish, result->count, ct__first(result)))) {
         ct_free(result);
         return NULL;
     }
     return result;
+}
+
+ct_tensor *ct__matmul(const char *who, const ct_tensor *a, const ct_tensor *b) {
+    return ct__matmul_then(who, a, b, NULL);
 }
 
 ct_tensor *ct_matmul(const ct_tensor *a, const ct_tensor *b) {
@@ -305,26 +346,31 @@ static ct_status check_names(const char *who, const ct_tensor *c, const ct_tenso
     return status;
 }
 
-ct_status ct_matmul_into(ct_tensor *c, const ct_tensor *a, const ct_tensor *b) {
+ct_status ct__matmul_into_then(const char *who, ct_tensor *c, const ct_tensor *a,
+                               const ct_tensor *b, const struct ct__finish *finish) {
     struct plan plan;
     if (!c || !a || !b)
-        return ct__fail_null_operand(__func__);
-    ct_status status = check(__func__, a, b, &plan);
+        return ct__fail_null_operand(who);
+    ct_status status = check(who, a, b, &plan);
     if (!status)
-        status = ct__check_target(__func__, "matmul", a->scalar, plan.rank, plan.shape, c);
+        status = ct__check_target(who, "matmul", a->scalar, plan.rank, plan.shape, c);
     if (!status)
-        status = check_names(__func__, c, a, b);
+        status = check_names(who, c, a, b);
     if (status)
         return status;
     if (c != a && c != b && ct__is_writable(c) && !may_spoil(&plan, ct__first(c)))
-        return compute(__func__, &plan, c->count, ct__first(c));
-    struct ct__storage *s = ct__detached(__func__, c, false);
+        return compute(who, &plan, finish, c->count, ct__first(c));
+    struct ct__storage *s = ct__detached(who, c, false);
     if (!s)
         return CT_ENOMEM;
-    status = compute(__func__, &plan, c->count, s->data);
+    status = compute(who, &plan, finish, c->count, s->data);
     if (status)
         ct__drop_share(s);
     else
         ct__adopt(c, s);
     return status;
+}
+
+ct_status ct_matmul_into(ct_tensor *c, const ct_tensor *a, const ct_tensor *b) {
+    return ct__matmul_into_then(__func__, c, a, b, NULL);
 }

@@ -12,12 +12,26 @@
  * Only such a one allocates, and only where m and n both exceed a tile: it packs its operands.
  * CT_ENOMEM leaves c as it was.
  */
-#define CT__MATMUL_NAMES(XX, isa)                                                                  \
-    XX(ct__f32_matmul_##isa)                                                                       \
-    XX(ct__f64_matmul_##isa)
+/*
+ * An epilogue: run is called on blocks of c whose items are done, from whichever thread made them.
+ * c is the block's first item, which is (row, column) of the whole; c_row is the step of rows in
+ * bytes; the items of a row must lie one behind the other.
+ */
+struct ct__finish {
+    void (*run)(void *ctx, char *c, ptrdiff_t c_row, size_t row, size_t column, size_t rows,
+                size_t columns);
+    void *ctx;
+    size_t row; /* added to each row index; 0 but for the caller of kernels */
+};
 
-#define CT__MATMUL_DECLARE(name)                                                                   \
-    ct_status name(const ct_scalar *self, const struct ct_matmul_job *job);
+/* name: the slot of the scalar type; name_then: with an epilogue. */
+#define CT__MATMUL_NAMES(XX, isa)                                                                  \
+    XX(ct__f32_matmul, isa)                                                                        \
+    XX(ct__f64_matmul, isa)
+
+#define CT__MATMUL_DECLARE(name, isa)                                                              \
+    ct_status name##_##isa(const ct_scalar *self, const struct ct_matmul_job *job);                \
+    ct_status name##_then_##isa(const struct ct_matmul_job *job, const struct ct__finish *finish);
 CT__MATMUL_NAMES(CT__MATMUL_DECLARE, scalar)
 CT__MATMUL_NAMES(CT__MATMUL_DECLARE, avx2)
 CT__MATMUL_NAMES(CT__MATMUL_DECLARE, avx512)

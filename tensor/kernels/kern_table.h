@@ -2,13 +2,14 @@
 #ifndef CT_KERN_TABLE_H
 #define CT_KERN_TABLE_H
 
-#include "tensor/ct_scalar.h"
+#include "tensor/kernels/kern_matmul.h"
 
 /* The kernels of one real type. */
 struct ct__real_kernels {
     ct_loop_fn *const *loops; /* CT_OP_COUNT entries, NULL for structured ops */
     ct_fold_fn *fold[CT_FOLD_COUNT];
     ct_status (*matmul)(const ct_scalar *self, const struct ct_matmul_job *job);
+    ct_status (*matmul_then)(const struct ct_matmul_job *job, const struct ct__finish *finish);
 };
 
 struct ct__kernels {
