@@ -106,7 +106,10 @@ CLI_SRC   := $(sort $(wildcard cli/*.c))
 PROBE_SRC := $(sort $(wildcard tests/*_probe.c))
 TEST_SRC  := $(filter-out $(PROBE_SRC),$(sort $(wildcard tests/*.c)))
 EXAMPLES  := $(patsubst examples/%.c,$(OUT)/examples/%,$(sort $(wildcard examples/*.c)))
-BENCHES   := $(patsubst bench/%.c,$(OUT)/bench/%,$(sort $(wildcard bench/*.c)))
+# ct-bench and libct-rows.so are made of the frame and bench/rows_*.c; a spike, a tuning program is one file.
+BENCHES   := $(patsubst bench/%.c,$(OUT)/bench/%,$(sort $(wildcard bench/bench_*.c bench/spike_*.c bench/tune_*.c bench/calls.c)))
+ROWS_SRC  := bench/frame.c bench/limits.c bench/scaling.c $(sort $(wildcard bench/rows_*.c))
+ROWS_OBJ  := $(ROWS_SRC:%.c=$(OBJ)/%.o)
 PUBLIC_H  := cotangent.h $(sort $(foreach d,$(LIB_DIRS),$(wildcard $(d)/ct_*.h)))
 
 per_isa  = $(foreach i,$(ISA_LEVELS),$(patsubst %.c,$(OBJ)/%.$(i).o,$(1)))
@@ -115,13 +118,15 @@ CLI_OBJ := $(CLI_SRC:%.c=$(OBJ)/%.o) $(OBJ)/gen/digits_data.o
 # The tests look at the command from inside too: all of it but main.
 TEST_OBJ := $(TEST_SRC:%.c=$(OBJ)/%.o) $(call per_isa,$(PROBE_SRC)) \
             $(filter-out $(OBJ)/cli/main.o $(OBJ)/cli/cmd_%,$(CLI_OBJ))
-PROGRAM_OBJ := $(patsubst $(OUT)/%,$(OBJ)/%.o,$(EXAMPLES) $(BENCHES))
+PROGRAM_OBJ := $(patsubst $(OUT)/%,$(OBJ)/%.o,$(EXAMPLES) $(BENCHES)) $(ROWS_OBJ) $(OBJ)/bench/bench.o $(OBJ)/bench/shared.o
 ALL_OBJ := $(LIB_OBJ) $(CLI_OBJ) $(TEST_OBJ) $(PROGRAM_OBJ)
 
 COMMAND := $(OUT)/bin/cotangent
 TESTS   := $(OUT)/bin/ct-tests
 PRINTER := $(OUT)/bin/ct-print-ops
 STATIC  := $(OUT)/lib/libcotangent.a
+BENCH   := $(OUT)/bench/ct-bench
+ROWS_SO := $(OUT)/bench/libct-rows.so
 SHARED  := $(OUT)/lib/libcotangent.so.$(VERSION)
 
 # ---- main targets
@@ -162,11 +167,25 @@ cov: ## the tests with line coverage; prints a line per source file
 	@CK_TIMEOUT_MULTIPLIER=8 $(MAKE) PRESET=cov test
 	@scripts/coverage.sh build/obj/$(notdir $(CC))-cov
 
-# ROWS= selects rows by the beginning of their names.
-bench: ## measures the library beside plain code and its own limits, in ratios
+# ROWS= selects rows by parts of their titles: ROWS=gemm, ROWS='softmax f64'.
+bench: ## measures the library beside plain code and the machine's limits, in ratios; ROWS=gemm selects
 	@scripts/deps.sh
-	@$(MAKE) all $(BENCHES)
-	@set -e; for b in $(filter $(OUT)/bench/bench_%,$(BENCHES)); do echo "== $$b"; $$b $(ROWS); done
+	@$(MAKE) all $(BENCH)
+	@$(BENCH) --json $(OUT)/bench/limits.json $(ROWS)
+	@$(BENCH) --two --json $(OUT)/bench/two.json $(ROWS)
+
+bench-smoke: $(BENCH) ## opens every row of the benchmark once and checks its answer; a few seconds
+	@$(BENCH) --smoke $(ROWS)
+
+bench-peers: ## the same rows beside PyTorch, NumPy, JAX, BLAS libraries, libmvec; COTANGENT_PEERS is where they live
+	@scripts/deps.sh
+	@$(MAKE) all $(ROWS_SO)
+	@OUT=$(OUT)/bench bench/peers/run.sh $(ROWS)
+
+tune: ## measures candidates for the constants of this machine: tiles and blocks
+	@scripts/deps.sh
+	@$(MAKE) all $(filter $(OUT)/bench/tune_%,$(BENCHES))
+	@set -e; for b in $(filter $(OUT)/bench/tune_%,$(BENCHES)); do echo "== $$b"; $$b; done
 
 bench-spikes: ## measures again what the contract's constants were decided by
 	@scripts/deps.sh
@@ -262,6 +281,13 @@ $(OUT)/bench/%: $(OBJ)/bench/%.o $(STATIC) $(OUT)/link-flags
 	@mkdir -p $(@D)
 	$(call say,LD,$@) $(LINK) -o $@ $(filter %.o,$^) $(STATIC) $(LIB_DEP_LIBS)
 
+$(BENCH): $(OBJ)/bench/bench.o $(ROWS_OBJ) $(STATIC) $(OUT)/link-flags
+	@mkdir -p $(@D)
+	$(call say,LD,$@) $(LINK) -o $@ $(filter %.o,$^) $(STATIC) $(LIB_DEP_LIBS)
+$(ROWS_SO): $(OBJ)/bench/shared.o $(ROWS_OBJ) $(STATIC) $(OUT)/link-flags
+	@mkdir -p $(@D)
+	$(call say,LD,$@) $(LINK) -shared -Wl$(comma)--exclude-libs$(comma)ALL -o $@ $(filter %.o,$^) $(STATIC) $(LIB_DEP_LIBS)
+
 # ---- checks of the source
 
 layers: ## checks that no folder includes what its layer may not know
@@ -315,7 +341,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 FORCE:
-.PHONY: all run test check test-all asan tsan cov bench bench-spikes layers headers syms ops docs format tidy \
+.PHONY: all run test check test-all asan tsan cov bench bench-smoke bench-peers bench-spikes tune layers headers syms ops docs format tidy \
         install uninstall clean help deps-present FORCE
 .SECONDARY: $(ALL_OBJ)
 
