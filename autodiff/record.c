@@ -102,10 +102,17 @@ static bool values_of(ct_tape *tape, int n, const ct_var *in, const ct_tensor *v
     return true;
 }
 
-static ct_tensor *value_of(enum ct_op op, int n, const ct_tensor *const values[],
-                           const struct ct__attr *attr) {
+static inline ct_tensor *value_of(enum ct_op op, int n, const ct_tensor *const values[],
+                                  const struct ct__attr *attr) {
     const struct ct__op_record *record = ct__op_record(op);
     return record ? record->run(values, attr) : ct_apply(op, n, values);
+}
+
+static bool any_names(int n, const ct_tensor *const values[]) {
+    for (int i = 0; i < n; i++)
+        if (ct_has_names(values[i]))
+            return true;
+    return false;
 }
 
 /* The same on operands without axis names: they belong to the user's axes and not to a rule, whose
@@ -130,55 +137,95 @@ static ct_tensor *nameless_value(enum ct_op op, int n, const ct_tensor *const va
 /* Runs an op on operands that have been checked, and appends it. */
 static ct_var run_op(ct_tape *tape, enum ct_op op, int n, const ct_var *in,
                      const ct_tensor *const values[], const struct ct__attr *attr) {
-    ct_tensor *value = tape->recording_backward ? nameless_value(op, n, values, attr)
-                                                : value_of(op, n, values, attr);
+    ct_tensor *value = tape->recording_backward && any_names(n, values)
+                           ? nameless_value(op, n, values, attr)
+                           : value_of(op, n, values, attr);
     if (!value)
         return ct__fail_op(tape, op, n, values);
     return ct__append_op(tape, op, n, in, value, attr);
 }
 
-ct_var ct__record(enum ct_op op, int n, const ct_var *in, const struct ct__attr *attr) {
+/* The tape of the operands and their values where all is well; else NULL without an error. */
+static inline ct_tape *find_operands(int n, const ct_var *in, const ct_tensor *values[]) {
+    ct_tape *tape = in[0].tape;
+    if (!tape || tape->status != CT_OK || tape->released > 0)
+        return NULL;
+    for (int i = 0; i < n; i++) {
+        if (in[i].tape != tape || !ct__is_live(tape, in[i]))
+            return NULL;
+        values[i] = tape->nodes[in[i].index].value;
+    }
+    return tape;
+}
+
+/* The null variable that an op on wrong operands is, after the error that says what is wrong. */
+static ct_var refuse_operands(int n, const ct_var *in) {
     const ct_tensor *values[CT__MAX_INPUTS];
     ct_tape *tape = tape_of(n, in);
     if (!tape)
         return ct_var_null();
-    if (!values_of(tape, n, in, values))
-        return (ct_var){tape, CT__NO_NODE, 0};
+    values_of(tape, n, in, values);
+    return (ct_var){tape, CT__NO_NODE, 0};
+}
+
+ct_var ct__record(enum ct_op op, int n, const ct_var *in, const struct ct__attr *attr) {
+    const ct_tensor *values[CT__MAX_INPUTS];
+    ct_tape *tape = find_operands(n, in, values);
+    if (!tape || !ct__may_record(tape))
+        return refuse_operands(n, in);
     return run_op(tape, op, n, in, values, attr);
 }
 
 /* A rank-0 constant rides along by a zero stride: nothing flows back to it. */
 static bool rides_along(ct_var v) {
-    const struct ct__node *node = ct__node(v);
-    return node && node->kind == CT__NODE_CONSTANT && ct_rank(node->value) == 0;
+    const struct ct__node *node = &v.tape->nodes[v.index];
+    return node->kind == CT__NODE_CONSTANT && ct_rank(node->value) == 0;
 }
 
 static bool has_shape(const ct_tensor *t, int rank, const int64_t *shape) {
     return ct_rank(t) == rank && memcmp(ct_shape(t), shape, (size_t)rank * sizeof(int64_t)) == 0;
 }
 
-ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in) {
-    const ct_tensor *values[CT__MAX_INPUTS];
+/* Records the `broadcast`s that unlike shapes need; false after the sticky error. What does not
+   broadcast is left to the op, which says so. */
+static bool broadcast_operands(ct_tape *tape, int n, const ct_var *in, ct_var operands[],
+                               const ct_tensor *values[]) {
     int64_t shape[CT_MAX_RANK];
-    ct_var operands[CT__MAX_INPUTS];
-    ct_tape *tape = tape_of(n, in);
-    if (!tape)
-        return ct_var_null();
-    if (!values_of(tape, n, in, values))
-        return (ct_var){tape, CT__NO_NODE, 0};
     int rank = ct_rank(values[0]);
     memcpy(shape, ct_shape(values[0]), (size_t)rank * sizeof(int64_t));
     for (int i = 1; i < n && rank >= 0; i++)
         rank = ct_broadcast_shape(rank, shape, ct_rank(values[i]), ct_shape(values[i]), shape);
     for (int i = 0; i < n; i++) {
-        bool fits = rank < 0 || has_shape(values[i], rank, shape) || rides_along(in[i]);
-        operands[i] = fits ? in[i] : ct_var_broadcast_to(in[i], rank, shape);
-        if (!fits)
-            values[i] = ct__operand(operands[i]);
-        if (!values[i])
-            return (ct_var){tape, CT__NO_NODE, 0};
+        operands[i] = in[i];
+        if (rank < 0 || has_shape(values[i], rank, shape) || rides_along(in[i]))
+            continue;
+        operands[i] = ct_var_broadcast_to(in[i], rank, shape);
+        if (ct_var_is_null(operands[i]))
+            return false;
+        values[i] = tape->nodes[operands[i].index].value;
     }
-    return run_op(tape, op, n, operands, values, NULL);
+    return true;
+}
+
+ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in) {
+    const ct_tensor *values[CT__MAX_INPUTS];
+    ct_var operands[CT__MAX_INPUTS];
+    ct_tape *tape = find_operands(n, in, values);
+    if (!tape || !ct__may_record(tape))
+        return refuse_operands(n, in);
+    const ct_tensor *like = NULL;
+    for (int i = 0; i < n && n > 1; i++) {
+        if (rides_along(in[i]) || (like && ct_same_shape(like, values[i])))
+            continue;
+        if (like) {
+            if (!broadcast_operands(tape, n, in, operands, values))
+                return (ct_var){tape, CT__NO_NODE, 0};
+            in = operands;
+            break;
+        }
+        like = values[i];
+    }
+    return run_op(tape, op, n, in, values, NULL);
 }
 
 bool ct__shape_attr(ct_var x, int rank, const int64_t *shape, struct ct__attr *attr) {

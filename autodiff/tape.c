@@ -139,10 +139,7 @@ const struct ct__node *ct__node(ct_var v) {
 
 /* --- growing --- */
 
-/* Room for one more item of a growing array; pointers into it move. */
-static bool reserve(void **items, size_t size, size_t length, size_t *capacity, size_t extra) {
-    if (length + extra <= *capacity)
-        return true;
+static bool grow(void **items, size_t size, size_t length, size_t *capacity, size_t extra) {
     size_t wanted = *capacity ? 2 * *capacity : 64;
     while (wanted < length + extra)
         wanted *= 2;
@@ -152,6 +149,12 @@ static bool reserve(void **items, size_t size, size_t length, size_t *capacity, 
     *items = moved;
     *capacity = wanted;
     return true;
+}
+
+/* Room for one more item of a growing array; pointers into it move. */
+static inline bool reserve(void **items, size_t size, size_t length, size_t *capacity,
+                           size_t extra) {
+    return length + extra <= *capacity || grow(items, size, length, capacity, extra);
 }
 
 static bool add_text(ct_tape *tape, const char *text, uint32_t *offset) {
@@ -176,42 +179,50 @@ static bool add_attr(ct_tape *tape, const struct ct__attr *attr, uint32_t *index
     return true;
 }
 
-/* Whether the tape can take another node now. */
-static bool may_record(ct_tape *tape) {
+bool ct__may_not_record(ct_tape *tape) {
     if (tape->status != CT_OK)
         return false;
-    if (tape->released > 0) {
+    if (tape->released > 0)
         ct__tape_fail(tape, CT_ESTALE,
                       "the tape cannot be extended after a step released its leaves: rewind it");
-        return false;
-    }
-    if (tape->length >= CT__NO_NODE - 1) {
+    else
         ct__tape_fail(tape, CT_EOVERFLOW, "a tape holds at most %u nodes", CT__NO_NODE - 1);
-        return false;
-    }
-    return true;
+    return false;
 }
 
-/* Appends a node that owns `value`, which is freed on failure. */
-static ct_var append(ct_tape *tape, struct ct__node node, ct_tensor *value,
-                     const struct ct__attr *attr) {
+/* Room for another node and its attributes, which are copied. The node is not counted yet; NULL after
+   the sticky error. */
+static struct ct__node *next_node(ct_tape *tape, const struct ct__attr *attr) {
+    uint32_t place = CT__NO_NODE;
     void *items = tape->nodes;
-    node.attr = CT__NO_NODE;
-    bool room = reserve(&items, sizeof node, tape->length, &tape->capacity, 1);
+    bool room = reserve(&items, sizeof *tape->nodes, tape->length, &tape->capacity, 1);
     if (room)
         tape->nodes = items;
-    if (!room || (attr && !add_attr(tape, attr, &node.attr))) {
-        ct_free(value);
-        return ct__tape_fail(tape, CT_ENOMEM, "out of memory for node %zu of the tape",
-                             tape->length);
+    if (!room || (attr && !add_attr(tape, attr, &place))) {
+        ct__tape_fail(tape, CT_ENOMEM, "out of memory for node %zu of the tape", tape->length);
+        return NULL;
     }
-    node.value = value;
-    node.generation = tape->generation;
-    node.scope = tape->scope;
-    node.primal = tape->primal;
-    node.backward = tape->recording_backward;
-    node.name = CT__NO_NODE;
-    tape->nodes[tape->length] = node;
+    struct ct__node *node = &tape->nodes[tape->length];
+    node->attr = place;
+    node->released = false;
+    node->generation = tape->generation;
+    node->scope = tape->scope;
+    node->primal = tape->primal;
+    node->backward = tape->recording_backward;
+    node->name = CT__NO_NODE;
+    return node;
+}
+
+ct_var ct__append_input(ct_tape *tape, enum ct__node_kind kind, ct_tensor *value) {
+    struct ct__node *node = next_node(tape, NULL);
+    if (!node) {
+        ct_free(value);
+        return (ct_var){tape, CT__NO_NODE, 0};
+    }
+    node->value = value;
+    node->kind = (uint8_t)kind;
+    node->op = 0;
+    node->inputs = 0;
     return (ct_var){tape, (uint32_t)tape->length++, tape->generation};
 }
 
@@ -221,7 +232,7 @@ static ct_var input(ct_tape *tape, const ct_tensor *value, const char *name,
         ct__fail_null_operand(who);
         return ct_var_null();
     }
-    if (!may_record(tape))
+    if (!ct__may_record(tape))
         return (ct_var){tape, CT__NO_NODE, 0};
     ct_tensor *share = ct_copy(value);
     if (!share)
@@ -234,7 +245,7 @@ static ct_var input(ct_tape *tape, const ct_tensor *value, const char *name,
                              "ct_constant",
                              type);
     }
-    ct_var v = append(tape, (struct ct__node){.kind = (uint8_t)kind}, share, NULL);
+    ct_var v = ct__append_input(tape, kind, share);
     return name ? ct_named(v, name) : v;
 }
 
@@ -249,26 +260,28 @@ ct_var ct_constant(ct_tape *tape, const ct_tensor *value, const char *name) {
 ct_var ct_constant_of(ct_tape *tape, const ct_scalar *scalar, double value) {
     if (!tape)
         ct__fail_null_operand("ct_constant_of");
-    if (!tape || tape->status != CT_OK)
+    if (!tape || !ct__may_record(tape))
         return (ct_var){tape, CT__NO_NODE, 0};
     ct_tensor *item = ct_from_double(scalar, value);
     if (!item)
         return ct__tape_fail(tape, ct_error()->code, "ct_constant_of: %s", ct_error()->message);
-    ct_var v = ct_constant(tape, item, NULL);
-    ct_free(item);
-    return v;
+    return ct__append_input(tape, CT__NODE_CONSTANT, item);
 }
 
 ct_var ct__append_op(ct_tape *tape, enum ct_op op, int n, const ct_var *in, ct_tensor *value,
                      const struct ct__attr *attr) {
-    struct ct__node node = {.kind = CT__NODE_OP, .op = (uint16_t)op, .inputs = (uint8_t)n};
+    struct ct__node *node = next_node(tape, attr);
+    if (!node) {
+        ct_free(value);
+        return (ct_var){tape, CT__NO_NODE, 0};
+    }
+    node->value = value;
+    node->kind = CT__NODE_OP;
+    node->op = (uint16_t)op;
+    node->inputs = (uint8_t)n;
     for (int i = 0; i < n; i++)
-        node.in[i] = in[i].index;
-    return append(tape, node, value, attr);
-}
-
-bool ct__may_record(ct_tape *tape) {
-    return may_record(tape);
+        node->in[i] = in[i].index;
+    return (ct_var){tape, (uint32_t)tape->length++, tape->generation};
 }
 
 /* --- names and scopes --- */

@@ -136,8 +136,19 @@ ct_var ct__fail_op(ct_tape *tape, enum ct_op op, int n, const ct_tensor *const i
 
 /* --- tape.c --- */
 
+/* The sticky error that says why nothing can be recorded now; false. */
+bool ct__may_not_record(ct_tape *tape);
 /* Whether another node can be recorded now; otherwise the sticky error says why not. */
-bool ct__may_record(ct_tape *tape);
+static inline bool ct__may_record(ct_tape *tape) {
+    bool may = tape->status == CT_OK && tape->released == 0 && tape->length < CT__NO_NODE - 1;
+    return may || ct__may_not_record(tape);
+}
+/* Whether v, of this tape, is there. */
+static inline bool ct__is_live(const ct_tape *tape, ct_var v) {
+    return v.index < tape->length && tape->nodes[v.index].generation == v.generation;
+}
+/* Appends an input, whose kind is not CT__NODE_OP, that owns `value`, which is freed on failure. */
+ct_var ct__append_input(ct_tape *tape, enum ct__node_kind kind, ct_tensor *value);
 /* Appends an op node that owns `value`, which is freed on failure. */
 ct_var ct__append_op(ct_tape *tape, enum ct_op op, int n, const ct_var *in, ct_tensor *value,
                      const struct ct__attr *attr);

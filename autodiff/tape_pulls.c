@@ -15,6 +15,7 @@ struct term {
     enum ct_op op;
     int arity;
     int in[3]; /* terms */
+    int done;  /* of those, while the formula is recorded */
     double value;
     ct_var var; /* of a letter, and of what has been recorded */
 };
@@ -30,35 +31,43 @@ typedef struct word {
     int term; /* or -1: declared flat */
 } word;
 
-static word add_term(struct formula *f, struct term term) {
-    f->terms[f->count] = term;
+static inline word letter(struct formula *f, ct_var v) {
+    struct term *t = &f->terms[f->count];
+    t->kind = LETTER;
+    t->var = v;
     return (word){f, f->count++};
 }
 
-static word letter(struct formula *f, ct_var v) {
-    return add_term(f, (struct term){.kind = LETTER, .var = v});
+static inline word constant(struct formula *f, double value) {
+    struct term *t = &f->terms[f->count];
+    t->kind = CONSTANT;
+    t->value = value;
+    return (word){f, f->count++};
 }
 
-static word constant(struct formula *f, double value) {
-    return add_term(f, (struct term){.kind = CONSTANT, .value = value});
-}
-
-static word apply(enum ct_op op, int arity, word a, word b, word c) {
-    return add_term(
-        a.formula,
-        (struct term){.kind = APPLIED, .op = op, .arity = arity, .in = {a.term, b.term, c.term}});
+static inline word apply(enum ct_op op, int arity, word a, word b, word c) {
+    struct formula *f = a.formula;
+    struct term *t = &f->terms[f->count];
+    t->kind = APPLIED;
+    t->op = op;
+    t->arity = arity;
+    t->in[0] = a.term;
+    t->in[1] = b.term;
+    t->in[2] = c.term;
+    t->done = 0;
+    return (word){f, f->count++};
 }
 
 /* Every term of the formula is an operand of a later one, and children are made before parents. What
    is left to the compiler is the order among siblings: it is settled here, without recursion. */
 static ct_var record(struct formula *f, int root) {
-    int stack[CT__TERMS], next[CT__TERMS] = {0}, depth = 1;
+    int stack[CT__TERMS], depth = 1;
     stack[0] = root;
     while (depth > 0) {
         int at = stack[depth - 1];
         struct term *t = &f->terms[at];
-        if (t->kind == APPLIED && next[at] < t->arity) {
-            stack[depth++] = t->in[next[at]++];
+        if (t->kind == APPLIED && t->done < t->arity) {
+            stack[depth++] = t->in[t->done++];
             continue;
         }
         if (t->kind == CONSTANT) {

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +26,9 @@
 
 // Sizes are rounded up to a class: 64, 128, 192, then four steps to each power of two. A freed block is kept in its class,
 // newest first, and in one list over all classes by age, from which the oldest are given back when the bound is reached.
+//
+// In front of this cache of the process each thread has one of its own for small blocks. A thread's cache has a flag for a
+// lock, which is contended only while somebody empties all caches; they are found in a list.
 
 static const size_t huge_page = (size_t)2 << 20;
 static const size_t huge_block = (size_t)4 << 20;
@@ -32,7 +36,13 @@ static const size_t largest_class = (size_t)256 << 20;
 static const uint64_t magic_live = 0x434f54414e47454eU;
 static const uint64_t magic_kept = 0x6b6570745f626c6bU;
 
-enum { CLASSES = 3 + 4 * 20 + 1 }; // 64, 128, 192; 256 << 0..19 in four steps; 256 MiB
+enum {
+    CLASSES = 3 + 4 * 20 + 1,      // 64, 128, 192; 256 << 0..19 in four steps; 256 MiB
+    LOCAL_CLASSES = 3 + 4 * 8 + 2, // up to 80 KiB: a descriptor and 64 KiB of items
+    LOCAL_LARGEST = 80 << 10,
+    LOCAL_BYTES = 1 << 20, // in a thread's cache at most: half of a common L2
+    LOCAL_LEAST = 8 << 20  // with a lower bound of the cache threads have none of their own
+};
 
 struct links {
     struct block *newer, *older;
@@ -42,6 +52,7 @@ struct links {
 struct block {
     _Alignas(CT__ALIGNMENT) uint64_t magic;
     size_t capacity;
+    size_t class; // of the capacity, where it has one
     struct links age;
     struct links same; // those of one class
 };
@@ -57,7 +68,6 @@ static void default_release(void *ctx, void *p, size_t bytes);
 
 static struct ct_allocator allocator = {default_allocate, default_release, NULL};
 static atomic_bool frozen;
-static atomic_size_t live_blocks;
 static atomic_size_t allocator_calls;
 
 static pthread_mutex_t lock =
@@ -66,6 +76,23 @@ static struct list by_age;
 static struct list by_class[CLASSES];
 static size_t kept_bytes;
 static size_t kept_limit = (size_t)256 << 20;
+static struct local *locals; // the caches of threads
+
+/// The cache of a thread.
+struct local {
+    atomic_bool busy; // what follows is in use
+    enum { NOT_YET, JOINED, GONE } state; // in the list of caches, or no longer
+    size_t bytes;
+    atomic_size_t live; // blocks made less blocks freed by this thread, who alone writes it
+    struct block *newest[LOCAL_CLASSES];
+    struct local *next, *previous;
+};
+
+static _Thread_local struct local own;
+static atomic_bool locals_allowed = true; // written with the lock held
+static atomic_size_t live_elsewhere;      // blocks made less blocks freed by threads without a cache
+static pthread_key_t at_thread_exit;
+static bool have_key;
 
 // ---- the default allocator
 
@@ -86,7 +113,7 @@ static void default_release(void *ctx, void *p, size_t bytes) {
     free(p);
 }
 
-// ---- the lock, fork and first use
+// ---- the locks and first use
 
 static void enter(void) {
     pthread_mutex_lock(&lock);
@@ -96,9 +123,13 @@ static void leave(void) {
     pthread_mutex_unlock(&lock);
 }
 
-/// When the library is loaded: later, a fork might come halfway.
-__attribute__((constructor)) static void watch_forks(void) {
-    pthread_atfork(enter, leave, leave);
+static inline void take_local(struct local *l) {
+    while (atomic_exchange_explicit(&l->busy, true, memory_order_acquire))
+        sched_yield();
+}
+
+static inline void leave_local(struct local *l) {
+    atomic_store_explicit(&l->busy, false, memory_order_release);
 }
 
 ct_status ct_set_allocator(const struct ct_allocator *replacement) {
@@ -115,6 +146,32 @@ ct_status ct_set_allocator(const struct ct_allocator *replacement) {
         return ct__fail(CT_EINVAL, __func__,
                         "the allocator can be replaced only before the library first allocates");
     return CT_OK;
+}
+
+// ---- size classes
+
+static unsigned floor_log2(size_t x) {
+    return 63u - (unsigned)__builtin_clzll(x);
+}
+
+/// The class of a size up to the largest class.
+static inline size_t class_of(size_t bytes) {
+    if (bytes <= 256)
+        return bytes ? (bytes - 1) / CT__ALIGNMENT : 0;
+    unsigned power = floor_log2(bytes - 1);
+    return 3 + 4 * (size_t)(power - 8) + (((bytes - 1) >> (power - 2)) & 3) + 1;
+}
+
+/// Rounds up to a class; above the largest class to whole lines. False when header and block do not fit in size_t.
+static bool round_up(size_t bytes, size_t *capacity) {
+    size_t step = CT__ALIGNMENT;
+    if (bytes > 256 && bytes <= largest_class)
+        step = (size_t)1 << (floor_log2(bytes - 1) - 2);
+    size_t padded;
+    if (!ct__add_size(bytes ? bytes : 1, step - 1 + sizeof(struct block), &padded))
+        return false;
+    *capacity = (padded - sizeof(struct block)) / step * step;
+    return true;
 }
 
 // ---- calls to the allocator, never made with the lock held
@@ -147,8 +204,10 @@ static struct block *fetch(size_t capacity) {
         allocator.release(allocator.ctx, b, total); // unusable: as good as no memory
         return NULL;
     }
-    if (b)
+    if (b) {
         b->capacity = capacity;
+        b->class = capacity <= largest_class ? class_of(capacity) : CLASSES;
+    }
     return b;
 }
 
@@ -160,30 +219,14 @@ static void give_back_all(struct block *b) {
     }
 }
 
-// ---- size classes
-
-static unsigned floor_log2(size_t x) {
-    return 63u - (unsigned)__builtin_clzll(x);
-}
-
-/// Rounds up to a class; above the largest class to whole lines. False when header and block do not fit in size_t.
-static bool round_up(size_t bytes, size_t *capacity) {
-    size_t step = CT__ALIGNMENT;
-    if (bytes > 256 && bytes <= largest_class)
-        step = (size_t)1 << (floor_log2(bytes - 1) - 2);
-    size_t padded;
-    if (!ct__add_size(bytes ? bytes : 1, step - 1 + sizeof(struct block), &padded))
-        return false;
-    *capacity = (padded - sizeof(struct block)) / step * step;
-    return true;
-}
-
-/// The class of a capacity that round_up() made and that is at most largest_class.
-static size_t class_of(size_t capacity) {
-    if (capacity < 256)
-        return capacity / CT__ALIGNMENT - 1;
-    unsigned power = floor_log2(capacity);
-    return 3 + 4 * (size_t)(power - 8) + ((capacity >> (power - 2)) & 3);
+/// Puts one chain through age.newer behind another.
+static struct block *chained(struct block *b, struct block *rest) {
+    struct block *last = b;
+    while (last && last->age.newer)
+        last = last->age.newer;
+    if (last)
+        last->age.newer = rest;
+    return b ? b : rest;
 }
 
 // ---- the cache; all with the lock held
@@ -216,13 +259,13 @@ static void unlink_from(struct list *list, struct block *b, bool age) {
 static void keep(struct block *b) {
     b->magic = magic_kept;
     push(&by_age, b, true);
-    push(&by_class[class_of(b->capacity)], b, false);
+    push(&by_class[b->class], b, false);
     kept_bytes += b->capacity;
 }
 
 static void unkeep(struct block *b) {
     unlink_from(&by_age, b, true);
-    unlink_from(&by_class[class_of(b->capacity)], b, false);
+    unlink_from(&by_class[b->class], b, false);
     kept_bytes -= b->capacity;
 }
 
@@ -251,18 +294,186 @@ static struct block *take_kept(size_t capacity) {
     return b;
 }
 
-void ct_cache_limit(size_t bytes) {
+/// Keeps a block where there is room for it; returns what has to be given back.
+static struct block *keep_bounded(struct block *b) {
+    b->age.newer = NULL;
+    if (b->capacity > largest_class || b->capacity > kept_limit)
+        return b;
+    struct block *out = shrink_to(kept_limit - b->capacity);
+    keep(b);
+    return out;
+}
+
+// ---- the caches of threads
+
+/// Takes all out of a thread's cache, with its lock held; returns them as a chain through age.newer.
+static struct block *drain(struct local *l) {
+    struct block *all = NULL;
+    for (int i = 0; i < LOCAL_CLASSES; i++)
+        while (l->newest[i]) {
+            struct block *b = l->newest[i];
+            l->newest[i] = b->same.older;
+            b->age.newer = all;
+            all = b;
+        }
+    l->bytes = 0;
+    return all;
+}
+
+/// That of all threads, with the process's lock held.
+static struct block *drain_all(void) {
+    struct block *all = NULL;
+    for (struct local *l = locals; l; l = l->next) {
+        take_local(l);
+        all = chained(drain(l), all);
+        leave_local(l);
+    }
+    return all;
+}
+
+/// Gives a thread's cache and its count of blocks to the process, with both locks held; returns what does not fit.
+static struct block *dissolve(struct local *l) {
+    struct block *out = NULL;
+    for (struct block *b = drain(l), *next; b; b = next) {
+        next = b->age.newer;
+        out = chained(keep_bounded(b), out);
+    }
+    if (l->next)
+        l->next->previous = l->previous;
+    *(l->previous ? &l->previous->next : &locals) = l->next;
+    l->state = GONE;
+    atomic_fetch_add_explicit(&live_elsewhere,
+                              atomic_load_explicit(&l->live, memory_order_relaxed),
+                              memory_order_relaxed);
+    return out;
+}
+
+/// When a thread ends.
+static void part(void *cache) {
+    struct local *l = cache;
     enter();
-    kept_limit = bytes;
-    struct block *out = shrink_to(bytes);
+    take_local(l);
+    struct block *out = dissolve(l);
+    leave_local(l);
     leave();
     give_back_all(out);
 }
 
-/// Empties the cache; true when there was something in it.
+/// Gives the calling thread a cache, if there is none yet and the library is loaded whole.
+static void join(void) {
+    if (own.state != NOT_YET || !have_key || pthread_setspecific(at_thread_exit, &own))
+        return;
+    enter();
+    own.next = locals;
+    if (locals)
+        locals->previous = &own;
+    locals = &own;
+    own.state = JOINED;
+    leave();
+}
+
+/// A block of at least @p bytes from the calling thread's cache, or NULL.
+static inline struct block *take_own(size_t bytes) {
+    if (bytes > LOCAL_LARGEST)
+        return NULL;
+    struct block **newest = &own.newest[class_of(bytes)];
+    take_local(&own);
+    struct block *b = *newest;
+    if (b) {
+        *newest = b->same.older;
+        own.bytes -= b->capacity;
+    }
+    leave_local(&own);
+    return b;
+}
+
+static inline bool keep_own(struct block *b) {
+    if (b->capacity > LOCAL_LARGEST || own.state != JOINED)
+        return false;
+    struct block **newest = &own.newest[b->class];
+    take_local(&own);
+    bool room = own.bytes + b->capacity <= LOCAL_BYTES &&
+                atomic_load_explicit(&locals_allowed, memory_order_relaxed);
+    if (room) {
+        b->magic = magic_kept;
+        b->same.older = *newest;
+        *newest = b;
+        own.bytes += b->capacity;
+    }
+    leave_local(&own);
+    return room;
+}
+
+/// Counts a block made (1) or freed (-1, as a size_t).
+static inline void count_live(size_t blocks) {
+    if (own.state == JOINED)
+        atomic_store_explicit(
+            &own.live, atomic_load_explicit(&own.live, memory_order_relaxed) + blocks,
+            memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&live_elsewhere, blocks, memory_order_relaxed);
+}
+
+size_t ct_live_blocks(void) {
+    enter();
+    size_t live = atomic_load_explicit(&live_elsewhere, memory_order_relaxed);
+    for (const struct local *l = locals; l; l = l->next)
+        live += atomic_load_explicit(&l->live, memory_order_relaxed);
+    leave();
+    return live;
+}
+
+// ---- fork
+
+static void lock_before_fork(void) {
+    enter();
+    for (struct local *l = locals; l; l = l->next)
+        take_local(l);
+}
+
+static void unlock_in_parent(void) {
+    for (struct local *l = locals; l; l = l->next)
+        leave_local(l);
+    leave();
+}
+
+/// The other threads are not there, and their memory may be used for new ones: what they kept goes to the process.
+static void unlock_in_child(void) {
+    struct block *out = NULL;
+    for (struct local *l = locals, *next; l; l = next) {
+        next = l->next;
+        if (l != &own)
+            out = chained(dissolve(l), out);
+        leave_local(l);
+    }
+    leave();
+    give_back_all(out);
+}
+
+/// When the library is loaded: later, a fork might come halfway.
+__attribute__((constructor)) static void watch_threads(void) {
+    pthread_atfork(lock_before_fork, unlock_in_parent, unlock_in_child);
+    have_key = pthread_key_create(&at_thread_exit, part) == 0;
+}
+
+// ---- the bound
+
+void ct_cache_limit(size_t bytes) {
+    enter();
+    kept_limit = bytes;
+    atomic_store_explicit(&locals_allowed, bytes >= LOCAL_LEAST, memory_order_relaxed);
+    struct block *out = shrink_to(bytes);
+    if (bytes < LOCAL_LEAST)
+        out = chained(drain_all(), out);
+    leave();
+    give_back_all(out);
+}
+
+/// Empties the caches; true when there was something in them.
 static bool clear_cache(void) {
     enter();
     struct block *out = shrink_to(0);
+    out = chained(drain_all(), out);
     leave();
     give_back_all(out);
     return out != NULL;
@@ -272,8 +483,11 @@ void ct_cache_clear(void) {
     clear_cache();
 }
 
-/// A replaced allocator may be gone by now; the default one is not.
+/// A replaced allocator may be gone by now; the default one is not. The library may be about to be unloaded.
 __attribute__((destructor)) static void clear_cache_at_exit(void) {
+    if (have_key)
+        pthread_key_delete(at_thread_exit);
+    have_key = false;
     if (allocator.release == default_release)
         clear_cache();
 }
@@ -288,7 +502,8 @@ static struct block *header_of(void *block) {
     return b;
 }
 
-static struct block *obtain(size_t capacity) {
+static __attribute__((noinline)) struct block *obtain(size_t capacity) {
+    join();
     enter();
     atomic_store_explicit(&frozen, true, memory_order_relaxed);
     struct block *b = take_kept(capacity);
@@ -301,15 +516,13 @@ static struct block *obtain(size_t capacity) {
 }
 
 void *ct__alloc(size_t bytes) {
+    struct block *b = take_own(bytes);
     size_t capacity;
-    if (!round_up(bytes, &capacity))
-        return NULL;
-    struct block *b = obtain(capacity);
-    if (!b)
+    if (!b && (!round_up(bytes, &capacity) || !(b = obtain(capacity))))
         return NULL;
     b->magic = magic_live;
     poison(b, bytes);
-    atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
+    count_live(1);
     return b + 1;
 }
 
@@ -318,22 +531,21 @@ void *ct__alloc_zero(size_t bytes) {
     return block ? memset(block, 0, bytes) : NULL;
 }
 
+static __attribute__((noinline)) void keep_or_give_back(struct block *b) {
+    enter();
+    struct block *out = keep_bounded(b);
+    leave();
+    give_back_all(out);
+}
+
 void ct__free(void *block) {
     if (!block)
         return;
     struct block *b = header_of(block);
-    struct block *out = b;
     poison(b, 0);
-    atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
-    enter();
-    if (b->capacity <= largest_class && b->capacity <= kept_limit) {
-        out = shrink_to(kept_limit - b->capacity);
-        keep(b);
-    } else {
-        b->age.newer = NULL;
-    }
-    leave();
-    give_back_all(out);
+    count_live((size_t)-1);
+    if (!keep_own(b))
+        keep_or_give_back(b);
 }
 
 void *ct__realloc(void *block, size_t bytes) {
@@ -351,10 +563,6 @@ void *ct__realloc(void *block, size_t bytes) {
     memcpy(moved, block, bytes < b->capacity ? bytes : b->capacity);
     ct__free(block);
     return moved;
-}
-
-size_t ct_live_blocks(void) {
-    return atomic_load_explicit(&live_blocks, memory_order_relaxed);
 }
 
 size_t ct_allocator_calls(void) {

@@ -131,11 +131,74 @@ ct_status ct__elementwise_run(const char *who, const struct ct__elementwise *e,
     return done == count ? CT_OK : fail_at(who, e, in, done);
 }
 
-ct_tensor *ct__apply(const char *who, enum ct_op op, int n, const ct_tensor *const in[]) {
+// --- small results
+
+enum {
+    SMALL = 1 << 14,      // items that one thread does in one call
+    SMALL_ITEM = 1 << 12, // bytes
+};
+
+/* The operand whose shape the result has, where all lie as the result will, dense, or are one item of
+   rank 0, and no axis has a name; else NULL. This is most of what small networks do. */
+static inline const ct_tensor *find_pattern(int n, const ct_tensor *const in[]) {
+    const ct_tensor *like = in[0];
+    for (int i = 0; i < n; i++) {
+        const ct_tensor *t = in[i];
+        if (t->names)
+            return NULL;
+        if (t->rank == 0)
+            continue;
+        if (like->rank == 0)
+            like = t;
+        if (t->rank != like->rank)
+            return NULL;
+        int64_t stride = 1;
+        for (int k = t->rank - 1; k >= 0; k--) {
+            if (t->shape[k] != like->shape[k] || (t->strides[k] != stride && t->shape[k] != 1))
+                return NULL;
+            stride *= t->shape[k];
+        }
+    }
+    return like->count - 1 < SMALL ? like : NULL;
+}
+
+/* A small result of such operands by one call of the loop. NULL: it is not so, or something is wrong,
+   and no error was set. */
+static ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *const in[]) {
+    char *ptr[CT__MAX_OPERANDS];
+    ptrdiff_t step[CT__MAX_OPERANDS];
+    const ct_tensor *like = find_pattern(n, in);
+    if (!like)
+        return NULL;
+    enum ct_op_kind kind = ct_op_kind_of(op);
+    const ct_scalar *scalar = in[n - 1]->scalar;
+    if (kind == CT_KIND_SELECT ? common_scalar(NULL, op, n, in) != scalar
+                               : in[0]->scalar != scalar || (n == 3 && in[1]->scalar != scalar))
+        return NULL;
+    ct_loop_fn *loop = ct_scalar_loop(scalar, op);
+    if (!loop || scalar->size > SMALL_ITEM)
+        return NULL;
+    const ct_scalar *result = kind == CT_KIND_MAP || !ct_op_gives_mask(op) ? scalar : CT_BOOL;
+    ct_tensor *out = ct__empty_like(result, like);
+    if (!out)
+        return NULL;
+    for (int i = 0; i < n; i++) {
+        ptr[i] = ct__first(in[i]);
+        step[i] = in[i]->rank == 0 && like->rank > 0 ? 0 : (ptrdiff_t)in[i]->scalar->size;
+    }
+    ptr[n] = ct__first(out);
+    step[n] = (ptrdiff_t)result->size;
+    if (loop(scalar, op, out->count, ptr, step) == out->count)
+        return out;
+    ct_free(out); // a checked item has no result: found again by who can say which
+    return NULL;
+}
+
+// --- the functions
+
+static __attribute__((noinline)) ct_tensor *apply_planned(const char *who, enum ct_op op, int n,
+                                                          const ct_tensor *const in[]) {
     struct ct__elementwise e;
-    for (int i = 0; i < n; i++)
-        if (!in[i])
-            return ct__null(who);
     if (ct__elementwise_plan(who, op, n, in, &e))
         return NULL;
     ct_tensor *out = ct__empty(who, e.result, e.rank, e.shape);
@@ -147,15 +210,23 @@ ct_tensor *ct__apply(const char *who, enum ct_op op, int n, const ct_tensor *con
     return out;
 }
 
+ct_tensor *ct__apply(const char *who, enum ct_op op, int n, const ct_tensor *const in[]) {
+    for (int i = 0; i < n; i++)
+        if (!in[i])
+            return ct__null(who);
+    ct_tensor *out = apply_small(op, n, in);
+    return out ? out : apply_planned(who, op, n, in);
+}
+
 ct_status ct__check_op(const char *who, enum ct_op op, int n) {
+    if (n > 0 && n == ct_op_arity(op))
+        return CT_OK;
     if ((unsigned)op >= CT_OP_COUNT || ct_op_arity(op) == 0)
         return !who ? CT_EINVAL : ct__fail(CT_EINVAL, who, "%d is not an elementwise op", (int)op);
-    if (n != ct_op_arity(op))
-        return !who ? CT_EINVAL
-                    : ct__fail(CT_EINVAL, who, "%s takes %d operand%s and %d %s given",
-                               ct_op_name(op), ct_op_arity(op), ct_op_arity(op) == 1 ? "" : "s", n,
-                               n == 1 ? "was" : "were");
-    return CT_OK;
+    return !who ? CT_EINVAL
+                : ct__fail(CT_EINVAL, who, "%s takes %d operand%s and %d %s given", ct_op_name(op),
+                           ct_op_arity(op), ct_op_arity(op) == 1 ? "" : "s", n,
+                           n == 1 ? "was" : "were");
 }
 
 bool ct_can_apply(enum ct_op op, int n, const ct_tensor *const in[]) {

@@ -46,13 +46,7 @@ bool ct_is_dense(const ct_tensor *t) {
         ct__fail_null_operand(__func__);
         return false;
     }
-    int64_t expected = 1;
-    for (int i = t->rank - 1; i >= 0 && t->count > 0; i--) {
-        if (t->shape[i] > 1 && t->strides[i] != expected)
-            return false;
-        expected *= t->shape[i];
-    }
-    return true;
+    return ct__is_dense(t);
 }
 
 const void *ct_data(const ct_tensor *t) {

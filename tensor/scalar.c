@@ -7,7 +7,9 @@
 ct_loop_fn *ct_scalar_loop(const ct_scalar *scalar, enum ct_op op) {
     if (!scalar || (unsigned)op >= CT_OP_COUNT)
         return NULL;
-    ct_loop_fn *loop = ct__primitive_loop(scalar, op);
+    ct_loop_fn *loop = scalar->loop ? scalar->loop(scalar, op) : NULL;
+    if (!loop)
+        loop = ct__primitive_loop(scalar, op);
     if (loop || scalar->base) // a dual has one rule for an op, its own: kinks are not derived
         return loop;
     return ct__derived_loop(scalar, op);

@@ -91,7 +91,7 @@ void ct__dense_strides(int rank, const int64_t *shape, int64_t *strides) {
     for (int i = rank - 1; i >= 0; i--) {
         strides[i] = stride;
         // Only a tensor without items can overflow here, and its strides are never walked.
-        if (shape[i] > 1 && !ct__mul_i64(stride, shape[i], &stride))
+        if (shape[i] != 1 && shape[i] != 0 && !ct__mul_i64(stride, shape[i], &stride))
             stride = 0;
     }
 }

@@ -18,37 +18,44 @@ enum {
 
 static_assert(sizeof(struct ct__storage) <= HEADER_BYTES, "the items follow the header, aligned");
 
-// Storage with room for more before the items.
-static struct ct__storage *new_block(size_t bytes, size_t more) {
-    size_t total;
-    if (!ct__add_size(bytes, HEADER_BYTES + more, &total))
-        return NULL;
-    struct ct__storage *s = ct__alloc(total);
-    if (!s)
-        return NULL;
-    *s = (struct ct__storage){
-        .bytes = bytes, .data = (char *)s + HEADER_BYTES + more, .space = CT__HOST};
+// `before`: from the header to the items.
+static inline void set_storage(struct ct__storage *s, size_t bytes, size_t before, size_t holders) {
     atomic_init(&s->shares, 1);
-    atomic_init(&s->holders, 1);
-    return s;
+    atomic_init(&s->holders, holders);
+    s->bytes = bytes;
+    s->data = (char *)s + before;
+    s->space = CT__HOST;
+    s->foreign = false;
+    s->release = NULL;
+    s->context = NULL;
 }
 
 struct ct__storage *ct__new_storage(size_t bytes) {
-    return new_block(bytes, 0);
+    size_t total;
+    struct ct__storage *s = ct__add_size(bytes, HEADER_BYTES, &total) ? ct__alloc(total) : NULL;
+    if (s)
+        set_storage(s, bytes, HEADER_BYTES, 1);
+    return s;
 }
 
 void ct__take_share(struct ct__storage *s) {
     atomic_fetch_add_explicit(&s->shares, 1, memory_order_relaxed);
 }
 
+/* One share or holder less. Who has the only one need not write: another could come from it alone. */
+static bool drop_last(_Atomic size_t *count) {
+    return atomic_load_explicit(count, memory_order_acquire) == 1 ||
+           // Release: our reads of the items come before their reuse; acquire: so do those of all others.
+           atomic_fetch_sub_explicit(count, 1, memory_order_acq_rel) == 1;
+}
+
 static void drop_holder(struct ct__storage *s) {
-    if (atomic_fetch_sub_explicit(&s->holders, 1, memory_order_acq_rel) == 1)
+    if (drop_last(&s->holders))
         ct__free(s);
 }
 
 void ct__drop_share(struct ct__storage *s) {
-    // Release: our reads of the items come before their reuse; acquire: so do those of all others.
-    if (atomic_fetch_sub_explicit(&s->shares, 1, memory_order_acq_rel) != 1)
+    if (!drop_last(&s->shares))
         return;
     if (s->release)
         s->release(s->context);
@@ -71,9 +78,16 @@ void ct__set_dense(ct_tensor *t, struct ct__storage *s) {
     ct__dense_strides(t->rank, t->shape, t->strides);
 }
 
-static void set_up(ct_tensor *t, const ct_scalar *scalar, int rank, const int64_t *shape,
+static inline void set_up(ct_tensor *t, const ct_scalar *scalar, int rank, const int64_t *shape,
                    size_t count) {
-    *t = (ct_tensor){.scalar = scalar, .count = count, .rank = rank};
+    // What lies beyond the rank is never set.
+    t->scalar = scalar;
+    t->storage = NULL;
+    t->offset = 0;
+    t->count = count;
+    t->rank = rank;
+    t->names = NULL;
+    t->home = NULL;
     for (int i = 0; i < rank; i++)
         t->shape[i] = shape[i];
 }
@@ -86,17 +100,26 @@ ct_tensor *ct__new_descriptor(const ct_scalar *scalar, int rank, const int64_t *
     return t;
 }
 
-// Descriptor and items in one block.
+// Descriptor and items in one block. They are few: nothing overflows.
 static ct_tensor *new_in_one(const ct_scalar *scalar, int rank, const int64_t *shape,
                              size_t count) {
-    struct ct__storage *s = new_block(count * scalar->size, DESCRIPTOR_BYTES);
+    size_t before = HEADER_BYTES + DESCRIPTOR_BYTES, bytes = count * scalar->size;
+    struct ct__storage *s = ct__alloc(before + bytes);
     if (!s)
         return NULL;
+    set_storage(s, bytes, before, 2);
     ct_tensor *t = (ct_tensor *)(void *)((char *)s + HEADER_BYTES);
     set_up(t, scalar, rank, shape, count);
-    ct__set_dense(t, s);
-    t->home = s;
-    atomic_init(&s->holders, 2);
+    t->home = t->storage = s;
+    if (count == 0) { // the product of the other extents need not fit
+        ct__dense_strides(rank, shape, t->strides);
+        return t;
+    }
+    int64_t stride = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        t->strides[i] = stride;
+        stride *= shape[i];
+    }
     return t;
 }
 
@@ -117,16 +140,24 @@ ct_tensor *ct__null(const char *who) {
     return NULL;
 }
 
+static ct_tensor *new_dense(const ct_scalar *scalar, int rank, const int64_t *shape,
+                            size_t count) {
+    return count * scalar->size <= MAX_COMMON_BYTES ? new_in_one(scalar, rank, shape, count)
+                                                    : new_in_two(scalar, rank, shape, count);
+}
+
 ct_tensor *ct__empty(const char *who, const ct_scalar *scalar, int rank, const int64_t *shape) {
     size_t count;
     if (ct__check_shape(who, scalar, rank, shape, &count))
         return NULL;
-    ct_tensor *t = count * scalar->size <= MAX_COMMON_BYTES
-                       ? new_in_one(scalar, rank, shape, count)
-                       : new_in_two(scalar, rank, shape, count);
+    ct_tensor *t = new_dense(scalar, rank, shape, count);
     if (!t)
         ct__fail_memory(who, scalar, rank, shape);
     return t;
+}
+
+ct_tensor *ct__empty_like(const ct_scalar *scalar, const ct_tensor *like) {
+    return new_dense(scalar, like->rank, like->shape, like->count);
 }
 
 ct_tensor *ct__share(const char *who, const ct_tensor *t) {
@@ -153,6 +184,12 @@ void ct_free(ct_tensor *t) {
     struct ct__storage *home = t->home;
     if (t->names)
         ct__names_drop(t->names);
+    // The only share of items beside which the descriptor lies: both holders of the block are ours.
+    if (home && home == t->storage &&
+        atomic_load_explicit(&home->shares, memory_order_acquire) == 1) {
+        ct__free(home);
+        return;
+    }
     ct__drop_share(t->storage);
     if (home)
         drop_holder(home);
@@ -165,7 +202,7 @@ void ct_free(ct_tensor *t) {
 bool ct__is_writable(const ct_tensor *t) {
     const struct ct__storage *s = t->storage;
     return !s->foreign && atomic_load_explicit(&s->shares, memory_order_acquire) == 1 &&
-           ct_is_dense(t);
+           ct__is_dense(t);
 }
 
 // Own storage with room for t's items and, where `keep`, their values. Nothing is touched yet.

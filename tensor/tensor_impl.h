@@ -183,6 +183,9 @@ size_t ct__nest_passes(const struct ct__nest *nest, int rank);
 
 /* A dense tensor whose items are not set. The shape has been checked or is checked here. */
 ct_tensor *ct__empty(const char *who, const ct_scalar *scalar, int rank, const int64_t *shape);
+/* The same with the shape of another tensor, without names; NULL without an error. The caller knows
+   that the bytes can be counted. */
+ct_tensor *ct__empty_like(const ct_scalar *scalar, const ct_tensor *like);
 /* Passes a NULL operand on: NULL, with an error pending. */
 ct_tensor *ct__null(const char *who);
 /* A descriptor that shares t's storage, to be changed by a view. */
@@ -212,6 +215,16 @@ bool ct__holds(const ct_scalar *scalar, double value);
 ct_status ct__fill_new(const char *who, ct_tensor *t, double value);
 /* CT_EDOMAIN: the value does not fit t's scalar type. */
 ct_status ct__fail_value(const char *who, const ct_tensor *t, double value);
+/* ct_is_dense() without its check of the operand. */
+static inline bool ct__is_dense(const ct_tensor *t) {
+    int64_t expected = 1;
+    for (int i = t->rank - 1; i >= 0; i--) {
+        if (t->shape[i] != 1 && t->strides[i] != expected)
+            return t->count == 0;
+        expected *= t->shape[i];
+    }
+    return true;
+}
 /* Address of index 0. */
 static inline char *ct__first(const ct_tensor *t) {
     return t->storage->data + t->offset * (ptrdiff_t)t->scalar->size;
