@@ -187,6 +187,9 @@ tune: ## measures candidates for the constants of this machine: tiles and blocks
 	@$(MAKE) all $(filter $(OUT)/bench/tune_%,$(BENCHES))
 	@set -e; for b in $(filter $(OUT)/bench/tune_%,$(BENCHES)); do echo "== $$b"; $$b; done
 
+bench-calls: $(OUT)/bench/calls ## counts the instructions of calls beside their arithmetic, by callgrind
+	@bench/count_instructions.sh $(OUT)/bench/calls $(ROWS)
+
 bench-spikes: ## measures again what the contract's constants were decided by
 	@scripts/deps.sh
 	@$(MAKE) all $(BENCHES)
@@ -341,7 +344,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 FORCE:
-.PHONY: all run test check test-all asan tsan cov bench bench-smoke bench-peers bench-spikes tune layers headers syms ops docs format tidy \
+.PHONY: all run test check test-all asan tsan cov bench bench-smoke bench-calls bench-peers bench-spikes tune layers headers syms ops docs format tidy \
         install uninstall clean help deps-present FORCE
 .SECONDARY: $(ALL_OBJ)
 
