@@ -36,6 +36,7 @@
 #include "autodiff/ct_check.h"
 #include "autodiff/ct_derivatives.h"
 #include "autodiff/ct_dot.h"
+#include "autodiff/ct_sparse.h"
 #include "autodiff/ct_tape.h"
 #include "autodiff/ct_var_ops.h"
 

@@ -172,6 +172,8 @@ static ct_status record(struct ct__problem *p, const ct_scalar *scalar) {
         if (input->is_active)
             p->x[active++] = p->vars[i];
     }
+    if (ct_tape_status(p->tape) != CT_OK) // the function may look at its inputs
+        return tape_error(p);
     ct_var y = p->fn(p->context, p->tape, p->n, p->vars);
     ct_status status = check_result(p, y, scalar);
     if (status != CT_OK)

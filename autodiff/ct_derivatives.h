@@ -58,9 +58,9 @@ CT_API ct_status ct_hvp(ct_function *fn, void *context, size_t n, const ct_tenso
 
 /** How a Jacobian is computed; the numbers agree to rounding. */
 enum ct_mode {
-    CT_MODE_AUTO,    /**< by rows where the value has at most as many items as the input, else by columns */
+    CT_MODE_AUTO, /**< by rows where the value has at most as many items as the input, else by columns */
     CT_MODE_REVERSE, /**< a row at a time: one backward pass per item of the value */
-    CT_MODE_FORWARD  /**< columns, up to eight at a time: one evaluation over duals with 8 tangents each */
+    CT_MODE_FORWARD /**< columns, up to eight at a time: one evaluation over duals with 8 tangents each */
 };
 
 /**

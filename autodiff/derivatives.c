@@ -81,7 +81,8 @@ static ct_status put_inputs(struct ct__recording *r, const ct_tensor *const *inp
         }
         r->x[i] = active ? ct_leaf(r->tape, value, NULL) : ct_constant(r->tape, value, NULL);
     }
-    return CT_OK;
+    // The function may look at its inputs.
+    return ct_tape_status(r->tape) == CT_OK ? CT_OK : ct__recording_error(r);
 }
 
 static ct_status check_value(const struct ct__recording *r, const ct_tensor *const *inputs) {
