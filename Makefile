@@ -70,7 +70,7 @@ MARCH      :=
 ISA_LEVELS := scalar
 endif
 BASELINE := tensor/cpu.c tensor/error.c tensor/alloc.c tensor/pool.c tensor/topology.c \
-            cli/main.c cli/messages.c
+            tensor/placement.c cli/main.c cli/messages.c
 
 isa.scalar := -DCT_ISA_LEVEL=0
 isa.avx2   := -DCT_ISA_LEVEL=1

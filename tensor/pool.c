@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __linux__
@@ -19,13 +20,25 @@
 
 #include "tensor/ct_platform.h"
 #include "tensor/fail.h"
+#include "tensor/placement.h"
 #include "tensor/topology.h"
 
 // One loop at a time has the pool (`turn`). Its owner writes `loop`, opens the gate and rings the bell; workers that come
 // while the gate is open are counted in it; all take pieces from `next`. When the pieces run out the owner closes the gate
 // and waits for those inside only, so a worker that is slow to wake costs nothing.
+//
+// A worker that has run out of work looks for more during SPIN_NS, as long as it takes to wake it again, and then sleeps.
+// Whoever is awake joins any loop. The sleeping are woken only for work of WAKE_WORTH_NS: the call costs its caller about
+// 5 us and they come some 40 us later (measured on a virtual machine with two CPUs; a spinning worker comes within 1 us).
+// Where the caller did not say how long the loop takes, its own first pieces tell.
 
-enum { MAX_THREADS = 1024, DEFAULT_MAX_THREADS = 64, PIECES_PER_THREAD = 4, SPINS = 300 };
+enum {
+    MAX_THREADS = 1024,
+    DEFAULT_MAX_THREADS = 64,
+    SPIN_NS = 50000,       // as long as waking takes
+    SPIN_LOOKS = 64,       // between two looks at the clock
+    WAKE_WORTH_NS = 100000 // of work on one core that is left; half of it is one thread's share
+};
 
 typedef void range_fn(void *ctx, size_t begin, size_t end);
 
@@ -33,8 +46,9 @@ struct loop {
     range_fn *fn;
     void *ctx;
     size_t n;
-    size_t span; // items in a piece, but for the last
-    size_t pieces;
+    size_t grain;
+    size_t grains;
+    size_t share; // of the grains left a thread takes one of so many at a time
 };
 
 static const uint64_t gate_inside = 0xffff; // how many workers are inside
@@ -42,7 +56,7 @@ static const uint64_t gate_open = 0x10000;
 static const uint64_t gate_epoch = 0x20000; // one loop
 
 static struct {
-    _Alignas(64) atomic_size_t next;    // piece to take
+    _Alignas(64) atomic_size_t next;    // grain to take
     _Alignas(64) _Atomic uint64_t gate; // epoch, open, inside
     _Alignas(64) atomic_uint bell;      // changes when there is something for workers
     atomic_int sleepers;                // workers that need to be woken to hear it
@@ -53,7 +67,9 @@ static struct {
     bool started;
     int workers;
     struct loop loop;
+    struct ct__placement placement;
     pthread_t threads[MAX_THREADS];
+    _Atomic pid_t ids[MAX_THREADS]; // the kernel's, 0 until a thread runs; may outlive it
 } pool = {.turn = ATOMIC_FLAG_INIT};
 
 static pthread_mutex_t setup = PTHREAD_MUTEX_INITIALIZER; // `custom` until frozen
@@ -148,29 +164,53 @@ static void unpark(atomic_uint *word, int count) {
 #endif
 }
 
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /// Waits a moment for @p word to change; false when it did not.
 static bool spin(atomic_uint *word, unsigned seen) {
     if (atomic_load_explicit(&oversubscribed, memory_order_relaxed))
         return false;
-    for (int i = 0; i < SPINS; i++) {
-        if (atomic_load_explicit(word, memory_order_relaxed) != seen)
-            return true;
-        relax();
-    }
+    uint64_t start = now_ns();
+    do {
+        for (int i = 0; i < SPIN_LOOKS; i++) {
+            if (atomic_load_explicit(word, memory_order_relaxed) != seen)
+                return true;
+            relax();
+        }
+    } while (now_ns() - start < SPIN_NS);
     return false;
 }
 
 // ---- workers
 
+/// Takes a share of the grains that are left, at least one and at most @p most; how many.
+static size_t take(const struct loop *loop, size_t most, size_t *first) {
+    size_t next = atomic_load_explicit(&pool.next, memory_order_relaxed), count;
+    do {
+        if (next >= loop->grains)
+            return 0;
+        count = (loop->grains - next) / loop->share;
+        count = count > most ? most : count ? count : 1;
+    } while (!atomic_compare_exchange_weak_explicit(&pool.next, &next, next + count,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    *first = next;
+    return count;
+}
+
+static void run_piece(const struct loop *loop, size_t first, size_t count) {
+    size_t begin = first * loop->grain;
+    size_t end = first + count == loop->grains ? loop->n : begin + count * loop->grain;
+    loop->fn(loop->ctx, begin, end);
+}
+
 static void run_pieces(const struct loop *loop) {
-    for (;;) {
-        size_t piece = atomic_fetch_add_explicit(&pool.next, 1, memory_order_relaxed);
-        if (piece >= loop->pieces)
-            return;
-        size_t begin = piece * loop->span;
-        size_t end = loop->n - begin <= loop->span ? loop->n : begin + loop->span;
-        loop->fn(loop->ctx, begin, end);
-    }
+    size_t first, count;
+    while ((count = take(loop, SIZE_MAX, &first)) > 0)
+        run_piece(loop, first, count);
 }
 
 /// Enters through an open gate, once for each loop.
@@ -201,9 +241,9 @@ static void wait_for_bell(unsigned heard) {
     atomic_fetch_sub(&pool.sleepers, 1);
 }
 
-static void *work(void *unused) {
-    (void)unused;
+static void *work(void *id) {
     uint64_t last_epoch = 0;
+    atomic_store_explicit((_Atomic pid_t *)id, ct__thread_id(), memory_order_relaxed);
     inside_loop = true;
     fesetenv(FE_DFL_ENV); // not that of whoever came first
     for (;;) {
@@ -223,9 +263,13 @@ static void make_workers(int wanted) {
     sigset_t all, before;
     sigfillset(&all); // signals are for the program's own threads
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (pool.workers < wanted &&
-           pthread_create(&pool.threads[pool.workers], NULL, work, NULL) == 0)
+    while (pool.workers < wanted) {
+        int i = pool.workers;
+        atomic_store_explicit(&pool.ids[i], 0, memory_order_relaxed); // a parent's
+        if (pthread_create(&pool.threads[i], NULL, work, &pool.ids[i]) != 0)
+            break;
         pool.workers++;
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -234,16 +278,17 @@ static void start_workers(int threads) {
     atomic_store(&pool.starting, true);
     if (!atomic_load(&pool.stop)) {
         atomic_store(&oversubscribed, threads > ct__usable_cores());
+        ct__placement_start(&pool.placement);
         make_workers(threads - 1);
     }
     pool.started = true;
     atomic_store(&pool.starting, false);
 }
 
-/// The number of workers; makes them when this is the first loop.
-static int ready_workers(int threads) {
+/// The number of workers; makes them when they are first needed.
+static int ready_workers(void) {
     if (!pool.started)
-        start_workers(threads);
+        start_workers(ct_num_threads());
     return atomic_load(&pool.stop) ? 0 : pool.workers;
 }
 
@@ -311,26 +356,57 @@ ct_status ct_set_parallel_for(void (*parallel_for)(void *user, size_t n, size_t 
 
 // ---- the loop
 
-static struct loop cut(size_t n, size_t grain, range_fn *fn, void *ctx, int threads) {
+static struct loop loop_of(size_t n, size_t grain, range_fn *fn, void *ctx) {
     size_t grains = n / grain + (n % grain != 0);
-    size_t batch = grains / ((size_t)threads * PIECES_PER_THREAD);
-    size_t span = (batch ? batch : 1) * grain;
-    return (struct loop){fn, ctx, n, span, n / span + (n % span != 0)};
+    return (struct loop){fn, ctx, n, grain, grains, 1};
 }
 
-/// Lets workers in, no more of the sleeping ones than there are pieces for.
-static void open_gate(int workers) {
+/// Lets in the workers that are awake.
+static void open_gate(void) {
+    pool.loop.share = 2 * ((size_t)pool.workers + 1);
+    ct__placement_keep_off(&pool.placement, pool.ids, pool.workers);
     uint64_t gate = atomic_load(&pool.gate);
-    size_t useful = pool.loop.pieces - 1;
-    int count = useful < (size_t)workers ? (int)useful : workers;
-    atomic_store_explicit(&pool.next, 0, memory_order_relaxed);
     atomic_store(&pool.gate, ((gate / gate_epoch + 1) * gate_epoch) | gate_open);
     atomic_fetch_add(&pool.bell, 1);
-    if (atomic_load(&pool.sleepers) > 0)
-        unpark(&pool.bell, count);
+}
+
+static bool gate_is_open(void) {
+    return atomic_load_explicit(&pool.gate, memory_order_relaxed) & gate_open;
+}
+
+/// As many as find work worth their waking in @p ns.
+static void wake_workers(double ns) {
+    double useful = ns / (WAKE_WORTH_NS / 2);
+    unpark(&pool.bell, useful < pool.workers ? (int)useful : pool.workers);
+}
+
+static bool all_asleep(void) {
+    return atomic_load_explicit(&pool.sleepers, memory_order_relaxed) == pool.workers;
+}
+
+static bool some_asleep(void) {
+    return atomic_load_explicit(&pool.sleepers, memory_order_relaxed) > 0;
+}
+
+/// Takes pieces that grow from one grain on, until they tell how long what is left would take one core; that, in ns, or 0
+/// when nothing is left.
+static double run_until_known(const struct loop *loop) {
+    uint64_t start = now_ns();
+    size_t done = 0, first, count;
+    while ((count = take(loop, done ? 3 * done : 1, &first)) > 0) {
+        run_piece(loop, first, count);
+        done += count;
+        size_t left = loop->grains - atomic_load_explicit(&pool.next, memory_order_relaxed);
+        double ns = left ? (double)(now_ns() - start) / (double)done * (double)left : 0;
+        if (ns >= WAKE_WORTH_NS)
+            return ns;
+    }
+    return 0;
 }
 
 static void close_gate(void) {
+    if (!gate_is_open())
+        return;
     atomic_fetch_and(&pool.gate, ~gate_open);
     for (;;) {
         unsigned seen = atomic_load(&pool.done);
@@ -341,22 +417,34 @@ static void close_gate(void) {
     }
 }
 
-/// Shares a loop with the workers; false when they are busy or there are none.
-static bool share(size_t n, size_t grain, range_fn *fn, void *ctx) {
-    int threads = ct_num_threads();
-    if (threads < 2 || atomic_flag_test_and_set(&pool.turn))
-        return false;
-    int workers = ready_workers(threads);
-    if (workers > 0) {
-        pool.loop = cut(n, grain, fn, ctx, workers + 1);
-        inside_loop = true;
-        open_gate(workers);
-        run_pieces(&pool.loop);
-        close_gate();
-        inside_loop = false;
+/// Runs a loop with the help of workers, made when there is first work for them; @p ns as in ct__parallel_work().
+static void run_shared(double ns) {
+    const struct loop *loop = &pool.loop;
+    atomic_store_explicit(&pool.next, 0, memory_order_relaxed);
+    if (!all_asleep())
+        open_gate();
+    if (ns == 0 && (some_asleep() || !pool.started))
+        ns = run_until_known(loop);
+    if (ns >= WAKE_WORTH_NS && ready_workers() > 0) {
+        if (!gate_is_open())
+            open_gate();
+        if (some_asleep())
+            wake_workers(ns);
     }
+    run_pieces(loop);
+    close_gate();
+}
+
+/// Shares a loop with the workers; false when they are busy or there are none.
+static bool share(size_t n, size_t grain, double ns, range_fn *fn, void *ctx) {
+    if (ct_num_threads() < 2 || atomic_flag_test_and_set(&pool.turn))
+        return false;
+    pool.loop = loop_of(n, grain, fn, ctx);
+    inside_loop = true;
+    run_shared(ns);
+    inside_loop = false;
     atomic_flag_clear(&pool.turn);
-    return workers > 0;
+    return true;
 }
 
 struct guarded {
@@ -373,8 +461,8 @@ static void run_guarded(void *ctx, size_t begin, size_t end) {
     inside_loop = before;
 }
 
-void ct__parallel_for(size_t n, size_t grain, void (*fn)(void *ctx, size_t begin, size_t end),
-                      void *ctx) {
+void ct__parallel_work(size_t n, size_t grain, double ns,
+                       void (*fn)(void *ctx, size_t begin, size_t end), void *ctx) {
     freeze();
     if (grain == 0)
         grain = 1;
@@ -385,8 +473,13 @@ void ct__parallel_for(size_t n, size_t grain, void (*fn)(void *ctx, size_t begin
             custom.parallel_for(custom.user, n, grain, run_guarded, &(struct guarded){fn, ctx});
             return;
         }
-        if (share(n, grain, fn, ctx))
+        if (share(n, grain, ns, fn, ctx))
             return;
     }
     fn(ctx, 0, n);
+}
+
+void ct__parallel_for(size_t n, size_t grain, void (*fn)(void *ctx, size_t begin, size_t end),
+                      void *ctx) {
+    ct__parallel_work(n, grain, 0, fn, ctx);
 }

@@ -1,6 +1,7 @@
 #include <check.h>
 #include <fenv.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "tensor/ct_platform.h"
 #include "tensor/parallel.h"
+#include "tensor/placement.h"
 
 #include "platform_tools.h"
 
@@ -92,13 +94,16 @@ static void meet(void *ctx, size_t begin, size_t end) {
 
 static bool two_meet(void) {
     struct meeting m = {0};
-    ct__parallel_for(2, 1, meet, &m);
+    ct__parallel_work(2, 1, 1e9, meet, &m);
     return m.met == 2;
 }
 
 START_TEST(workers_do_work) {
     ck_assert_int_eq(ct_num_threads(), 4);
-    ck_assert(two_meet());
+    for (useconds_t i = 0; i < 4; i++) {
+        usleep(i * 5000); // the last times they sleep
+        ck_assert(two_meet());
+    }
 }
 END_TEST
 
@@ -106,6 +111,125 @@ struct nested {
     atomic_int inner;
     atomic_int elsewhere;
 };
+
+/// Slow grains, of which the first must tell that the others are worth waking for.
+static void dawdle(void *ctx, size_t begin, size_t end) {
+    struct nested *n = ctx;
+    usleep((useconds_t)(end - begin) * 1000);
+    if (gettid() != getpid())
+        atomic_fetch_add(&n->elsewhere, (int)(end - begin));
+    atomic_fetch_add(&n->inner, (int)(end - begin));
+}
+
+START_TEST(a_loop_that_turns_out_long_wakes_workers) {
+    for (int i = 0; i < 3; i++) {
+        struct nested n = {0};
+        usleep(5000);
+        ct__parallel_for(100, 1, dawdle, &n);
+        ck_assert_int_eq(n.inner, 100);
+        ck_assert_int_gt(n.elsewhere, 0);
+    }
+}
+END_TEST
+
+static void count_elsewhere(void *ctx, size_t begin, size_t end) {
+    struct nested *n = ctx;
+    if (gettid() != getpid())
+        atomic_fetch_add(&n->elsewhere, 1);
+    atomic_fetch_add(&n->inner, (int)(end - begin));
+}
+
+START_TEST(short_work_wakes_nobody) {
+    ck_assert(two_meet());
+    usleep(20000);
+    struct nested n = {0};
+    for (int i = 0; i < 1000; i++)
+        ct__parallel_work(64, 1, 1000, count_elsewhere, &n);
+    ck_assert_int_eq(n.inner, 64000);
+    ck_assert_int_eq(n.elsewhere, 0);
+}
+END_TEST
+
+#ifdef __linux__
+static void look_at_cpus(void *ctx, size_t begin, size_t end) {
+    cpu_set_t *set = ctx;
+    (void)end;
+    if (gettid() != getpid())
+        sched_getaffinity(0, sizeof *set, set);
+    else if (begin == 0)
+        usleep(2000);
+}
+
+static int look_from_each_cpu(const void *unused) {
+    (void)unused;
+    cpu_set_t home, mine, workers;
+    setenv("CT_NUM_THREADS", "2", 1);
+    if (sched_getaffinity(0, sizeof home, &home) != 0 || CPU_COUNT(&home) < 2)
+        return 0;
+    if (!two_meet())
+        return 1;
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &home))
+            continue;
+        CPU_ZERO(&mine);
+        CPU_SET(cpu, &mine);
+        sched_setaffinity(0, sizeof mine, &mine);
+        CPU_ZERO(&workers);
+        for (int i = 0; i < 100 && CPU_COUNT(&workers) == 0; i++)
+            ct__parallel_work(2, 1, 1e9, look_at_cpus, &workers);
+        if (CPU_COUNT(&workers) != CPU_COUNT(&home) - 1 || CPU_ISSET(cpu, &workers))
+            return 2;
+    }
+    return 0;
+}
+
+START_TEST(a_worker_keeps_off_the_callers_cpu) {
+    ck_assert_int_eq(in_child(look_from_each_cpu, NULL), 0);
+}
+END_TEST
+
+static _Atomic pid_t sleeper_id;
+
+static void *sleep_until_told(void *told) {
+    atomic_store(&sleeper_id, ct__thread_id());
+    while (!atomic_load((atomic_bool *)told))
+        usleep(1000);
+    return NULL;
+}
+
+/// What taskset did to a worker is its new home: it is never given a CPU that it lost.
+START_TEST(a_worker_stays_where_it_was_put) {
+    struct ct__placement placement;
+    pthread_t thread;
+    atomic_bool told = false;
+    cpu_set_t home, one, now;
+    ck_assert_int_eq(sched_getaffinity(0, sizeof home, &home), 0);
+    size_t first = 0;
+    while (!CPU_ISSET(first, &home))
+        first++;
+    ct__placement_start(&placement);
+    ck_assert_int_eq(pthread_create(&thread, NULL, sleep_until_told, &told), 0);
+    while (!atomic_load(&sleeper_id))
+        usleep(1000);
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    sched_setaffinity(sleeper_id, sizeof one, &one);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &home))
+            continue;
+        cpu_set_t mine;
+        CPU_ZERO(&mine);
+        CPU_SET(cpu, &mine);
+        sched_setaffinity(0, sizeof mine, &mine);
+        ct__placement_keep_off(&placement, &sleeper_id, 1);
+        sched_getaffinity(sleeper_id, sizeof now, &now);
+        ck_assert(CPU_EQUAL(&now, &one));
+    }
+    atomic_store(&told, true);
+    pthread_join(thread, NULL);
+}
+END_TEST
+#endif
 
 static void nested_inner(void *ctx, size_t begin, size_t end) {
     pthread_t *outer = ((void **)ctx)[1];
@@ -303,6 +427,12 @@ static void add_threads(Suite *suite) {
     tcase_add_loop_test(tc, loops_cover_each_index_once, 0, 10);
     tcase_add_test(tc, many_short_loops);
     tcase_add_test(tc, workers_do_work);
+    tcase_add_test(tc, a_loop_that_turns_out_long_wakes_workers);
+    tcase_add_test(tc, short_work_wakes_nobody);
+#ifdef __linux__
+    tcase_add_test(tc, a_worker_keeps_off_the_callers_cpu);
+    tcase_add_test(tc, a_worker_stays_where_it_was_put);
+#endif
     tcase_add_test(tc, nested_loops_stay_on_their_thread);
     tcase_add_test(tc, two_user_threads_at_once);
     tcase_add_test(tc, a_loop_does_not_wait_for_another_threads);
