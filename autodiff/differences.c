@@ -87,25 +87,45 @@ static ct_status find_kink(ct__change_fn *f, void *context, const struct stencil
     return CT_OK;
 }
 
+/* The steps to try, in this order: fractions of max(|x|, 1), and then of a small x itself, beside which
+   f may change on the scale of x (log, 1 / x). Powers of two, so that x + h loses little. */
+enum { FIXED_STEPS = 6, MOST_STEPS = FIXED_STEPS + 4 };
+
+static int steps_for(double x, double step[MOST_STEPS]) {
+    static const double fixed[FIXED_STEPS] = {1, 16, 1.0 / 16, 256, 1.0 / 256, 1.0 / 4096};
+    static const double relative[] = {1, 16, 1.0 / 16, 256};
+    double first = exp2(floor(log2(cbrt(DBL_EPSILON) * fmax(fabs(x), 1))));
+    double near = exp2(floor(log2(cbrt(DBL_EPSILON) * fabs(x))));
+    int n = 0;
+    for (int i = 0; i < FIXED_STEPS; i++)
+        step[n++] = fixed[i] * first;
+    for (int i = 0; fabs(x) < 1 && near > 16 * DBL_MIN && n < MOST_STEPS; i++)
+        step[n++] = relative[i] * near;
+    return n;
+}
+
 ct_status ct__slope(ct__change_fn *f, void *context, double x, double rtol, double atol,
                     struct ct__slope *slope) {
-    static const double ladder[] = {1, 16, 1.0 / 16, 256, 1.0 / 256, 1.0 / 4096};
-    // a power of two near cbrt(DBL_EPSILON) max(|x|, 1), so that x + h loses little
-    double first = exp2(floor(log2(cbrt(DBL_EPSILON) * fmax(fabs(x), 1))));
+    double step[MOST_STEPS];
+    int steps = steps_for(x, step);
     struct stencil best = {0};
+    double least = (double)
+        INFINITY; // error in units of what is accepted: beside a pole the slopes differ by decades
     *slope = (struct ct__slope){.value = (double)NAN, .error = (double)INFINITY};
-    for (size_t i = 0; i < sizeof ladder / sizeof *ladder; i++) {
+    for (int i = 0; i < steps; i++) {
         struct stencil s;
         struct ct__slope found = {0};
-        ct_status status = sample(f, context, ladder[i] * first, &s);
+        ct_status status = sample(f, context, step[i], &s);
         if (status != CT_OK)
             return status;
         central(&s, x, &found);
-        if (isfinite(found.value) && found.error < slope->error) {
+        double error = found.error / (atol + rtol * fabs(found.value));
+        if (isfinite(found.value) && error < least) {
             *slope = found;
             best = s;
+            least = error;
         }
-        if (slope->error <= 0.25 * (atol + rtol * fabs(slope->value)))
+        if (least <= 0.25)
             break;
     }
     if (!isfinite(slope->value))

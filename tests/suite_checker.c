@@ -284,6 +284,23 @@ START_TEST(magnitudes_do_not_matter) {
 }
 END_TEST
 
+static ct_var reciprocal_of(void *context, ct_tape *tape, size_t n, const ct_var *in) {
+    (void)context, (void)tape, (void)n;
+    return ct_var_reciprocal(in[0]);
+}
+
+/* Close to the end of a domain f changes on the scale of x, and so must the steps. Item by item:
+   the large slopes of one would hide the others'. */
+START_TEST(ends_of_domains_are_approached) {
+    static ct_function *const functions[] = {log_of, reciprocal_of, sqrt_of};
+    static const double x[] = {1e-5, 1e-7, 1e-10, 1e-30, 1e-100};
+    for (int k = 0; k < COUNT(x); k++) {
+        struct ct_check_report r = check(functions[_i], from(CT_F64, SHAPE(1), &x[k]));
+        ck_assert_msg(r.verdict == CT_CHECK_PASS, "x = %g: %s", x[k], r.message);
+    }
+}
+END_TEST
+
 /* --- wrong answers fail --- */
 
 enum fault {
@@ -748,6 +765,7 @@ Suite *suite_checker(void) {
     tcase_add_test(tc, strided_inputs_pass);
     tcase_add_test(tc, large_inputs_are_sampled);
     tcase_add_test(tc, magnitudes_do_not_matter);
+    tcase_add_loop_test(tc, ends_of_domains_are_approached, 0, 3);
     tcase_add_test(tc, zeros_are_counted);
     tc = add_case(suite, "faults");
     tcase_add_loop_test(tc, planted_faults_fail, 0, 2 * FAULTS);
