@@ -33,6 +33,7 @@
 
 #include "dual/ct_dual.h"
 
+#include "autodiff/ct_anomaly.h"
 #include "autodiff/ct_check.h"
 #include "autodiff/ct_derivatives.h"
 #include "autodiff/ct_dot.h"

@@ -25,40 +25,12 @@ const struct ct__op_record *ct__op_record(enum ct_op op) {
 
 /* --- errors --- */
 
-enum { SCOPE_BYTES = 128 };
-
-/* "f32[2, 3], f32[4]" */
-static void describe_operands(char *text, size_t size, int n, const ct_tensor *const in[]) {
-    size_t at = 0;
-    text[0] = '\0';
-    for (int i = 0; i < n && at < size; i++) {
-        char shape[CT__SHAPE_TEXT_BYTES];
-        ct__format_shape(shape, sizeof shape, ct_rank(in[i]), ct_shape(in[i]));
-        int length =
-            snprintf(text + at, size - at, "%s%s%s", i ? ", " : "", ct_dtype(in[i])->name, shape);
-        at += length > 0 ? (size_t)length : 0;
-    }
-}
-
-/* " in layer0/dense", from the innermost scope outwards. */
-static void describe_scope(const ct_tape *tape, char text[SCOPE_BYTES]) {
-    text[0] = '\0';
-    for (uint32_t s = tape->scope; s != CT__NO_NODE; s = tape->scopes[s].parent) {
-        char inner[SCOPE_BYTES];
-        memcpy(inner, text, sizeof inner);
-        int length = snprintf(text, SCOPE_BYTES, "%s%s%s", tape->text + tape->scopes[s].name,
-                              inner[0] ? "/" : "", inner);
-        if (length >= SCOPE_BYTES)
-            return; /* cut: the outermost names are the less telling ones */
-    }
-}
-
 ct_var ct__fail_op(ct_tape *tape, enum ct_op op, int n, const ct_tensor *const in[]) {
-    char operands[256], scope[SCOPE_BYTES], who[64];
+    char operands[256], scope[CT__SCOPE_BYTES], who[64];
     const struct ct__op_record *record = ct__op_record(op);
     snprintf(who, sizeof who, "ct_var_%s", record ? record->verb : ct_op_name(op));
-    describe_operands(operands, sizeof operands, n, in);
-    describe_scope(tape, scope);
+    ct__describe_operands(operands, sizeof operands, n, in);
+    ct__describe_scope(tape, tape->scope, scope);
     return ct__tape_fail_in(who, tape, ct_error()->code, "node %zu, %s(%s)%s%s: %s", tape->length,
                             ct_op_name(op), operands, scope[0] ? " in " : "", scope,
                             ct_error()->message);

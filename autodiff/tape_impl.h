@@ -134,6 +134,14 @@ static inline ct_var ct__null_of(ct_var v) {
    ct_error(). */
 ct_var ct__fail_op(ct_tape *tape, enum ct_op op, int n, const ct_tensor *const in[]);
 
+/* --- describe.c --- */
+
+enum { CT__SCOPE_BYTES = 128 };
+/* "f32[2, 3], f32[4]" */
+void ct__describe_operands(char *text, size_t size, int n, const ct_tensor *const in[]);
+/* "layer0/dense" of a scope and those around it; "" for CT__NO_NODE. */
+void ct__describe_scope(const ct_tape *tape, uint32_t scope, char text[CT__SCOPE_BYTES]);
+
 /* --- tape.c --- */
 
 /* The sticky error that says why nothing can be recorded now; false. */

@@ -1,0 +1,46 @@
+/**
+ * @file ct_anomaly.h
+ * Where numbers went wrong: the first result on a tape that is not finite, and the products in derivative rules
+ * that a zero absorbed.
+ *
+ * A tape keeps its values, so nothing has to be switched on before: ask afterwards. Recording pays
+ * nothing for it, a search reads each value once and stops at the first.
+ */
+#ifndef CT_ANOMALY_H
+#define CT_ANOMALY_H
+
+#include "autodiff/ct_tape.h"
+
+CT_BEGIN_DECLS
+
+struct ct_anomaly {
+    size_t node;   /**< its number on the tape */
+    size_t item;   /**< of its value, in row-major order */
+    bool is_input; /**< a leaf or a constant: no op made it */
+    bool backward; /**< recorded by ct_grad() */
+    enum ct_op op; /**< that made it, unless it is an input */
+    double value;  /**< of the item: NaN or infinite; of an absorbed product 0 */
+    /** One sentence: node, op, name, scope, index, shapes, and the operands at that index. */
+    char message[512];
+};
+
+/**
+ * Finds the first node, in the order of recording from node @p from on, whose value has an item that
+ * is not finite, and its first such item. With @p from 0 that is the first in forward order; with the tape's length before
+ * ct_grad() the first of the backward pass. A value counts as not finite if any part of it is: of duals the
+ * tangents too. Values that were released and those of integers are passed over.
+ *
+ * @return whether there is one; @p found is untouched otherwise. False, with ct_error(), where
+ * memory is gone or an argument is NULL.
+ */
+CT_API bool ct_tape_anomaly(const ct_tape *tape, size_t from, struct ct_anomaly *found);
+
+/**
+ * Finds the first product of a derivative rule (`smul`) from node @p from on of which one factor is exactly 0 and the
+ * other not finite: by the convention of this library it is 0, in IEEE arithmetic it would be NaN. Returns as
+ * ct_tape_anomaly() does.
+ */
+CT_API bool ct_tape_absorbed(const ct_tape *tape, size_t from, struct ct_anomaly *found);
+
+CT_END_DECLS
+#endif
