@@ -18,8 +18,11 @@
  *     };
  *     BENCH_FAMILY("stream", rows)
  *
- * The sides of a row: its limit, its plain loop, and in bench/peers the functions of other libraries
- * that are found there by the row's op and form.
+ * The sides of a row: its limit, its plain loop, and in bench/peers the functions of other libraries,
+ * found there by the row's op (bench/peers/of_*.py: "add", "relu", "less", "where", "gemm", "sum",
+ * "softmax", "adam", ...) and told more by its form: "axis 1" (no axis: all items), "new result" (no
+ * reused output), "sample" (var with n - 1), two numbers (clamp's bounds, axpby's factors). Operands
+ * reach them as they are: views keep their strides.
  */
 #ifndef BENCH_H
 #define BENCH_H
