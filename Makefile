@@ -107,8 +107,8 @@ PROBE_SRC := $(sort $(wildcard tests/*_probe.c))
 TEST_SRC  := $(filter-out $(PROBE_SRC),$(sort $(wildcard tests/*.c)))
 EXAMPLES  := $(patsubst examples/%.c,$(OUT)/examples/%,$(sort $(wildcard examples/*.c)))
 # ct-bench and libct-rows.so are made of the frame and bench/rows_*.c; a spike, a tuning program is one file.
-BENCHES   := $(patsubst bench/%.c,$(OUT)/bench/%,$(sort $(wildcard bench/bench_*.c bench/spike_*.c bench/tune_*.c bench/calls.c)))
-ROWS_SRC  := bench/frame.c bench/limits.c bench/scaling.c $(sort $(wildcard bench/rows_*.c))
+BENCHES   := $(patsubst bench/%.c,$(OUT)/bench/%,$(sort $(wildcard bench/spike_*.c bench/tune_*.c bench/calls.c)))
+ROWS_SRC  := bench/frame.c bench/limits.c bench/machine.c bench/scaling.c $(sort $(wildcard bench/rows_*.c))
 ROWS_OBJ  := $(ROWS_SRC:%.c=$(OBJ)/%.o)
 PUBLIC_H  := cotangent.h $(sort $(foreach d,$(LIB_DIRS),$(wildcard $(d)/ct_*.h)))
 

@@ -172,6 +172,8 @@ int main(int argc, char **argv) {
     FILE *json = file ? fopen(file, "w") : NULL;
     if (file && !json)
         return perror(file), 1;
+    if (!is_smoke && !is_two)
+        bench_machine(json);
     if (!is_smoke)
         printf("%-44s %-20s %12s %12s  ratio (quartiles); %s, %s\n", "row", "against", "ours, ns",
                "other, ns", ct_isa_name(), is_two ? "two threads" : "one thread");

@@ -62,8 +62,8 @@ static void find_loops(const ct_scalar *scalar) {
 
 static void add_alone(struct work *w) {
     ptrdiff_t size = (ptrdiff_t)w->scalar->size;
-    loop_add(w->scalar, CT_OP_add, ct_count(w->a), (char *[]){first(w->a), first(w->b), first(w->out)},
-             (ptrdiff_t[]){size, size, size});
+    loop_add(w->scalar, CT_OP_add, ct_count(w->a),
+             (char *[]){first(w->a), first(w->b), first(w->out)}, (ptrdiff_t[]){size, size, size});
 }
 
 static void add_item_alone(struct work *w) {

@@ -4,6 +4,8 @@
 
 #include "bench/bench.h"
 
+#include <stdio.h>
+
 /** How many cases (rows times dtypes) there are. */
 size_t bench_cases(void);
 /** Which is the i-th: family, row, scalar are set, nothing is opened. */
@@ -21,6 +23,9 @@ void bench_close(struct bench_case *c);
 double bench_bar(const struct bench_row *row, const char *side);
 
 double bench_now(void);
+
+/** Prints the machine and its limits, one thread, and a line of JSON where there is a file. */
+void bench_machine(FILE *json);
 
 /* --- limits (limits.c) */
 

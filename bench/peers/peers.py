@@ -203,6 +203,7 @@ def modules(threads):
             import jax
             jax.config.update("jax_platforms", "cpu")
             jax.config.update("jax_enable_x64", True)
+            jax.config.update("jax_cpu_enable_async_dispatch", False)
             found["jax"] = __import__("of_jax")
         except ImportError:
             pass
