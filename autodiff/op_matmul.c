@@ -30,6 +30,8 @@ static ct_var with_batch(ct_var v, int rank, const int64_t *batch) {
 static ct_var record(ct_var a, ct_var b) {
     const ct_tensor *x = ct__value_of(a), *z = ct__value_of(b);
     int64_t batch[CT_MAX_RANK];
+    if (ct_rank(x) == 2 && ct_rank(z) == 2)
+        return ct__record(CT_OP_matmul, 2, (const ct_var[]){a, b}, NULL);
     int rank = ct_broadcast_shape(ct_rank(x) - 2, ct_shape(x), ct_rank(z) - 2, ct_shape(z), batch);
     if (rank >= 0 && ct_can_matmul(x, z)) {
         a = with_batch(a, rank + 2, batch);

@@ -2,6 +2,8 @@
 
 #include "autodiff/pull_words.h"
 
+#include "tensor/ct_names.h"
+
 #include <string.h>
 
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
@@ -29,9 +31,12 @@ static ct_var reshape_like(ct_var x, const ct_tensor *t, ct_tensor *view) {
         return ct__null_of(x);
     if (!view)
         return ct__fail_op(x.tape, CT_OP_reshaped, 1, &t);
-    ct_var y = ct_var_reshape(x, ct_rank(view), ct_shape(view));
+    struct ct__attr attr;
+    bool whole = ct__shape_attr(x, ct_rank(view), ct_shape(view), &attr);
+    if (whole && !ct_has_names(t)) /* else a reshape may give other names */
+        return ct__append_op(x.tape, CT_OP_reshaped, 1, &x, view, &attr);
     ct_free(view);
-    return y;
+    return whole ? ct__record(CT_OP_reshaped, 1, &x, &attr) : ct__null_of(x);
 }
 
 ct_var ct_var_expand_dims(ct_var x, int axis) {

@@ -2,6 +2,8 @@
 
 #include "autodiff/pull_words.h"
 
+#include "tensor/ct_names.h"
+
 /* attr: axis, start, step and count, start within the axis and the axis counted from the front. */
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
     if (attr->count == 0)
@@ -27,12 +29,14 @@ ct_var ct_var_slice(ct_var x, int axis, int64_t start, int64_t stop, int64_t ste
     ct_tensor *view = ct_slice(t, axis, start, stop, step);
     if (!view)
         return ct__fail_op(x.tape, CT_OP_sliced, 1, &t);
-    ct_free(view);
     if (axis < 0)
         attr.axis += ct_rank(t);
     ct_slice_range(ct_shape(t)[attr.axis], start, stop, step, &attr.start, &attr.count);
     if (attr.count <= 1)
-        attr.step = 1; /* no step is made */
+        attr.step = 1;    /* no step is made */
+    if (!ct_has_names(t)) /* else it is the tape's business which names a node bears */
+        return ct__append_op(x.tape, CT_OP_sliced, 1, &x, view, &attr);
+    ct_free(view);
     return ct__record(CT_OP_sliced, 1, &x, &attr);
 }
 

@@ -4,6 +4,7 @@
 
 #include "tensor/ct_names.h"
 #include "tensor/fail.h"
+#include "tensor/peek.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +78,7 @@ static bool values_of(ct_tape *tape, int n, const ct_var *in, const ct_tensor *v
 static inline ct_tensor *value_of(enum ct_op op, int n, const ct_tensor *const values[],
                                   const struct ct__attr *attr) {
     const struct ct__op_record *record = ct__op_record(op);
-    return record ? record->run(values, attr) : ct_apply(op, n, values);
+    return record ? record->run(values, attr) : ct__apply("ct_apply", op, n, values);
 }
 
 static bool any_names(int n, const ct_tensor *const values[]) {
@@ -120,12 +121,16 @@ static ct_var run_op(ct_tape *tape, enum ct_op op, int n, const ct_var *in,
 /* The tape of the operands and their values where all is well; else NULL without an error. */
 static inline ct_tape *find_operands(int n, const ct_var *in, const ct_tensor *values[]) {
     ct_tape *tape = in[0].tape;
-    if (!tape || tape->status != CT_OK || tape->released > 0)
+    if (!tape || tape->status != CT_OK || tape->released > 0 || tape->length >= CT__NO_NODE - 1)
         return NULL;
+    const struct ct__node *nodes = tape->nodes;
     for (int i = 0; i < n; i++) {
-        if (in[i].tape != tape || !ct__is_live(tape, in[i]))
+        if (in[i].tape != tape || in[i].index >= tape->length)
             return NULL;
-        values[i] = tape->nodes[in[i].index].value;
+        const struct ct__node *node = &nodes[in[i].index];
+        if (node->generation != in[i].generation)
+            return NULL;
+        values[i] = node->value;
     }
     return tape;
 }
@@ -143,7 +148,7 @@ static ct_var refuse_operands(int n, const ct_var *in) {
 ct_var ct__record(enum ct_op op, int n, const ct_var *in, const struct ct__attr *attr) {
     const ct_tensor *values[CT__MAX_INPUTS];
     ct_tape *tape = find_operands(n, in, values);
-    if (!tape || !ct__may_record(tape))
+    if (!tape)
         return refuse_operands(n, in);
     return run_op(tape, op, n, in, values, attr);
 }
@@ -179,12 +184,10 @@ static bool broadcast_operands(ct_tape *tape, int n, const ct_var *in, ct_var op
     return true;
 }
 
-ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in) {
-    const ct_tensor *values[CT__MAX_INPUTS];
+/* Any other than a small one of one shape. */
+static __attribute__((noinline)) ct_var record_any(ct_tape *tape, enum ct_op op, int n,
+                                                   const ct_var *in, const ct_tensor *values[]) {
     ct_var operands[CT__MAX_INPUTS];
-    ct_tape *tape = find_operands(n, in, values);
-    if (!tape || !ct__may_record(tape))
-        return refuse_operands(n, in);
     const ct_tensor *like = NULL;
     for (int i = 0; i < n && n > 1; i++) {
         if (rides_along(in[i]) || (like && ct_same_shape(like, values[i])))
@@ -198,6 +201,30 @@ ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in) {
         like = values[i];
     }
     return run_op(tape, op, n, in, values, NULL);
+}
+
+/* Whether some operand, but not all, is a single item that has to be broadcast. */
+static inline bool broadcasts_item(int n, const ct_var *in, const ct_tensor *const values[]) {
+    int rank = ct_rank(values[0]);
+    for (int i = 1; i < n; i++)
+        if (ct_rank(values[i]) != rank)
+            for (int k = 0; k < n; k++)
+                if (ct_rank(values[k]) == 0 && !rides_along(in[k]))
+                    return true;
+    return false;
+}
+
+ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in) {
+    const ct_tensor *values[CT__MAX_INPUTS] = {NULL};
+    ct_tape *tape = find_operands(n, in, values);
+    if (!tape)
+        return refuse_operands(n, in);
+    if (!broadcasts_item(n, in, values)) {
+        ct_tensor *value = ct__apply_small(op, n, values);
+        if (value)
+            return ct__append_op(tape, op, n, in, value, NULL);
+    }
+    return record_any(tape, op, n, in, values);
 }
 
 bool ct__shape_attr(ct_var x, int rank, const int64_t *shape, struct ct__attr *attr) {

@@ -4,6 +4,7 @@
 
 #include "tensor/alloc.h"
 #include "tensor/fail.h"
+#include "tensor/peek.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -192,7 +193,7 @@ bool ct__may_not_record(ct_tape *tape) {
 
 /* Room for another node and its attributes, which are copied. The node is not counted yet; NULL after
    the sticky error. */
-static struct ct__node *next_node(ct_tape *tape, const struct ct__attr *attr) {
+static inline struct ct__node *next_node(ct_tape *tape, const struct ct__attr *attr) {
     uint32_t place = CT__NO_NODE;
     void *items = tape->nodes;
     bool room = reserve(&items, sizeof *tape->nodes, tape->length, &tape->capacity, 1);
@@ -401,26 +402,65 @@ ct_status ct_tape_rewind(ct_tape *tape, ct_mark mark) {
                         "the mark at node %u is stale: the tape was rewound to before it",
                         mark.nodes);
     drop_nodes(tape, mark.nodes);
+    bool names_went = tape->text_length > mark.text;
     tape->scope = mark.scope;
     tape->scope_length = mark.scopes;
     tape->text_length = mark.text;
     tape->attr_length = mark.attrs;
-    drop_late_names(tape);
+    if (names_went)
+        drop_late_names(tape);
     tape->generation = next_generation();
     tape->status = CT_OK;
     tape->message[0] = '\0';
     return CT_OK;
 }
 
-/* Drops every value on the tape that shares storage with `leaf`, the leaf's own included. */
-static void release_storage(ct_tape *tape, const ct_tensor *leaf) {
+/* A few bits of an address, so that most of the nodes that share nothing with the leaves are passed
+   over at a glance. */
+enum { FILTER_WORDS = 16 };
+struct filter {
+    uint64_t word[FILTER_WORDS];
+};
+
+static unsigned filter_bit(const void *storage) {
+    return (unsigned)((uintptr_t)storage / 64 %
+                      (64 * FILTER_WORDS)); /* blocks are 64 bytes apart */
+}
+
+static bool shares_with_one(const ct_tape *tape, const void *storage, size_t n,
+                            const ct_var *leaves) {
+    for (size_t i = 0; i < n; i++) {
+        const ct_tensor *leaf = tape->nodes[leaves[i].index].value;
+        if (leaf && ct__storage_of(leaf) == storage)
+            return true;
+    }
+    return false;
+}
+
+/* Drops every value on the tape that shares storage with a leaf, the leaf's own included. First they
+   are only marked, as long as the leaves are there to be compared with. */
+static void release_storages(ct_tape *tape, size_t n, const ct_var *leaves) {
+    struct filter filter = {{0}};
+    for (size_t i = 0; i < n; i++) {
+        const ct_tensor *leaf = tape->nodes[leaves[i].index].value;
+        unsigned bit = leaf ? filter_bit(ct__storage_of(leaf)) : 0;
+        filter.word[bit / 64] |= (uint64_t)(leaf != NULL) << bit % 64;
+    }
     for (size_t i = 0; i < tape->length; i++) {
         struct ct__node *node = &tape->nodes[i];
-        if (node->released || !ct_shares_storage(node->value, leaf))
+        if (node->released)
+            continue;
+        const void *storage = ct__storage_of(node->value);
+        unsigned bit = filter_bit(storage);
+        if (filter.word[bit / 64] >> bit % 64 & 1 && shares_with_one(tape, storage, n, leaves))
+            node->released = true;
+    }
+    for (size_t i = 0; i < tape->length; i++) {
+        struct ct__node *node = &tape->nodes[i];
+        if (!node->released || !node->value)
             continue;
         ct_free(node->value);
         node->value = NULL;
-        node->released = true;
         tape->released++;
     }
 }
@@ -436,15 +476,6 @@ ct_status ct_tape_release(ct_tape *tape, size_t n, const ct_var *leaves) {
         if (leaves[i].tape != tape || !ct__node(leaves[i]))
             return tape->status;
     }
-    for (size_t i = 0; i < n; i++) {
-        const struct ct__node *node = &tape->nodes[leaves[i].index];
-        if (node->released)
-            continue;
-        ct_tensor *leaf = ct_copy(node->value);
-        if (!leaf)
-            return ct_error()->code;
-        release_storage(tape, leaf);
-        ct_free(leaf);
-    }
+    release_storages(tape, n, leaves);
     return CT_OK;
 }

@@ -151,10 +151,6 @@ static inline bool ct__may_record(ct_tape *tape) {
     bool may = tape->status == CT_OK && tape->released == 0 && tape->length < CT__NO_NODE - 1;
     return may || ct__may_not_record(tape);
 }
-/* Whether v, of this tape, is there. */
-static inline bool ct__is_live(const ct_tape *tape, ct_var v) {
-    return v.index < tape->length && tape->nodes[v.index].generation == v.generation;
-}
 /* Appends an input, whose kind is not CT__NODE_OP, that owns `value`, which is freed on failure. */
 ct_var ct__append_input(ct_tape *tape, enum ct__node_kind kind, ct_tensor *value);
 /* Appends an op node that owns `value`, which is freed on failure. */

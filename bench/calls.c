@@ -22,6 +22,11 @@ struct work {
     ct_mark mark;
     ct_var x, y, k, z;
     int64_t shape[2];
+    size_t count; /* what the arithmetic alone works on */
+    char *ptr[3], *item_ptr[3], *row_ptr[3], *unary_ptr[2];
+    ptrdiff_t step[3], item_step[3];
+    struct ct_fold_job fold;
+    struct ct_matmul_job product;
 };
 
 typedef void call(struct work *w);
@@ -61,58 +66,46 @@ static void find_loops(const ct_scalar *scalar) {
 }
 
 static void add_alone(struct work *w) {
-    ptrdiff_t size = (ptrdiff_t)w->scalar->size;
-    loop_add(w->scalar, CT_OP_add, ct_count(w->a),
-             (char *[]){first(w->a), first(w->b), first(w->out)}, (ptrdiff_t[]){size, size, size});
+    loop_add(w->scalar, CT_OP_add, w->count, w->ptr, w->step);
 }
 
 static void add_item_alone(struct work *w) {
-    ptrdiff_t size = (ptrdiff_t)w->scalar->size;
-    loop_add(w->scalar, CT_OP_add, ct_count(w->a),
-             (char *[]){first(w->a), first(w->item), first(w->out)}, (ptrdiff_t[]){size, 0, size});
+    loop_add(w->scalar, CT_OP_add, w->count, w->item_ptr, w->item_step);
 }
 
 static void add_row_alone(struct work *w) {
-    ptrdiff_t size = (ptrdiff_t)w->scalar->size, row = size * (ptrdiff_t)w->shape[1];
-    for (int64_t i = 0; i < w->shape[0]; i++)
+    ptrdiff_t at = 0, row = w->step[0] * (ptrdiff_t)w->shape[1];
+    for (int64_t i = 0; i < w->shape[0]; i++, at += row)
         loop_add(w->scalar, CT_OP_add, (size_t)w->shape[1],
-                 (char *[]){first(w->a) + i * row, first(w->row), first(w->out) + i * row},
-                 (ptrdiff_t[]){size, size, size});
+                 (char *[]){w->row_ptr[0] + at, w->row_ptr[1], w->row_ptr[2] + at}, w->step);
 }
 
 static void exp_alone(struct work *w) {
-    ptrdiff_t size = (ptrdiff_t)w->scalar->size;
-    loop_exp(w->scalar, CT_OP_exp, ct_count(w->a), (char *[]){first(w->a), first(w->out)},
-             (ptrdiff_t[]){size, size});
+    loop_exp(w->scalar, CT_OP_exp, w->count, w->unary_ptr, w->step);
 }
 
 static void sum_alone(struct work *w) {
-    ptrdiff_t size = (ptrdiff_t)w->scalar->size;
-    const struct ct_fold_job job = {.n = ct_count(w->a),
-                                    .count = 1,
-                                    .x = first(w->a),
-                                    .x_step = size,
-                                    .x_next = size,
-                                    .y = first(w->out),
-                                    .y_next = size};
-    fold_sum(w->scalar, &job);
+    fold_sum(w->scalar, &w->fold);
 }
 
 static void matmul_alone(struct work *w) {
+    product(w->scalar, &w->product);
+}
+
+static void set_arithmetic(struct work *w) {
     ptrdiff_t size = (ptrdiff_t)w->scalar->size, row = size * (ptrdiff_t)w->shape[1];
-    const struct ct_matmul_job job = {.m = (size_t)w->shape[0],
-                                      .n = (size_t)w->shape[1],
-                                      .k = (size_t)w->shape[1],
-                                      .a = first(w->a),
-                                      .a_row = row,
-                                      .a_col = size,
-                                      .b = first(w->b),
-                                      .b_row = row,
-                                      .b_col = size,
-                                      .c = first(w->out),
-                                      .c_row = row,
-                                      .c_col = size};
-    product(w->scalar, &job);
+    char *a = first(w->a), *b = first(w->b), *out = first(w->out);
+    w->count = ct_count(w->a);
+    w->ptr[0] = w->item_ptr[0] = w->row_ptr[0] = w->unary_ptr[0] = a;
+    w->ptr[1] = b;
+    w->item_ptr[1] = first(w->item);
+    w->row_ptr[1] = first(w->row);
+    w->ptr[2] = w->item_ptr[2] = w->row_ptr[2] = w->unary_ptr[1] = out;
+    w->step[0] = w->step[1] = w->step[2] = w->item_step[0] = w->item_step[2] = size;
+    w->fold = (struct ct_fold_job){w->count, 1, a, size, size, out, size};
+    size_t n = (size_t)w->shape[1];
+    w->product = (struct ct_matmul_job){
+        (size_t)w->shape[0], n, n, a, row, size, b, row, size, out, row, size};
 }
 
 /* --- eager calls */
@@ -226,6 +219,7 @@ static struct work open_work(const ct_scalar *scalar, int64_t rows_, int64_t col
     w.k = ct_constant(w.tape, w.item, "k");
     w.mark = ct_tape_mark(w.tape);
     find_loops(scalar);
+    set_arithmetic(&w);
     return w;
 }
 

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { NAME_BYTES = 40 };
 
@@ -112,6 +113,18 @@ ct_params *ct_mlp_params(ct_mlp *mlp) {
 
 // ---- using it
 
+// "layer12": a step does this for every layer, and printf takes longer than a small one.
+static void format_scope(char name[NAME_BYTES], int layer) {
+    static const char word[] = "layer";
+    char *end = name + NAME_BYTES;
+    *--end = '\0';
+    do
+        *--end = (char)('0' + layer % 10);
+    while ((layer /= 10) > 0);
+    memcpy(name, word, sizeof word - 1);
+    memmove(name + sizeof word - 1, end, (size_t)(name + NAME_BYTES - end));
+}
+
 ct_var ct_mlp_apply_to(const ct_mlp *mlp, ct_var x, size_t n, const ct_var *params) {
     static const char who[] = "ct_mlp_apply_to";
     if (!mlp || !params) {
@@ -125,7 +138,7 @@ ct_var ct_mlp_apply_to(const ct_mlp *mlp, ct_var x, size_t n, const ct_var *para
     }
     for (int i = 0; i < mlp->layers; i++) {
         char name[NAME_BYTES];
-        snprintf(name, sizeof name, "layer%d", i);
+        format_scope(name, i);
         ct_scope_begin(x.tape, name);
         x = ct_dense(x, params[2 * i], params[2 * i + 1],
                      i < mlp->layers - 1 ? mlp->hidden : CT_IDENTITY);

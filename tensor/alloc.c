@@ -80,7 +80,7 @@ static struct local *locals; // the caches of threads
 
 /// The cache of a thread.
 struct local {
-    atomic_bool busy; // what follows is in use
+    atomic_bool busy;                     // what follows is in use
     enum { NOT_YET, JOINED, GONE } state; // in the list of caches, or no longer
     size_t bytes;
     atomic_size_t live; // blocks made less blocks freed by this thread, who alone writes it
@@ -90,7 +90,7 @@ struct local {
 
 static _Thread_local struct local own;
 static atomic_bool locals_allowed = true; // written with the lock held
-static atomic_size_t live_elsewhere;      // blocks made less blocks freed by threads without a cache
+static atomic_size_t live_elsewhere; // blocks made less blocks freed by threads without a cache
 static pthread_key_t at_thread_exit;
 static bool have_key;
 
@@ -123,9 +123,14 @@ static void leave(void) {
     pthread_mutex_unlock(&lock);
 }
 
-static inline void take_local(struct local *l) {
+static __attribute__((noinline)) void wait_for_local(struct local *l) {
     while (atomic_exchange_explicit(&l->busy, true, memory_order_acquire))
         sched_yield();
+}
+
+static inline void take_local(struct local *l) {
+    if (atomic_exchange_explicit(&l->busy, true, memory_order_acquire))
+        wait_for_local(l);
 }
 
 static inline void leave_local(struct local *l) {
@@ -342,8 +347,7 @@ static struct block *dissolve(struct local *l) {
         l->next->previous = l->previous;
     *(l->previous ? &l->previous->next : &locals) = l->next;
     l->state = GONE;
-    atomic_fetch_add_explicit(&live_elsewhere,
-                              atomic_load_explicit(&l->live, memory_order_relaxed),
+    atomic_fetch_add_explicit(&live_elsewhere, atomic_load_explicit(&l->live, memory_order_relaxed),
                               memory_order_relaxed);
     return out;
 }
@@ -359,6 +363,11 @@ static void part(void *cache) {
     give_back_all(out);
 }
 
+static inline void count_own(struct local *l, size_t blocks) {
+    size_t live = atomic_load_explicit(&l->live, memory_order_relaxed);
+    atomic_store_explicit(&l->live, live + blocks, memory_order_relaxed);
+}
+
 /// Gives the calling thread a cache, if there is none yet and the library is loaded whole.
 static void join(void) {
     if (own.state != NOT_YET || !have_key || pthread_setspecific(at_thread_exit, &own))
@@ -372,44 +381,43 @@ static void join(void) {
     leave();
 }
 
-/// A block of at least @p bytes from the calling thread's cache, or NULL.
-static inline struct block *take_own(size_t bytes) {
-    if (bytes > LOCAL_LARGEST)
-        return NULL;
-    struct block **newest = &own.newest[class_of(bytes)];
-    take_local(&own);
+/// A block of at least @p bytes, few, from the cache of the calling thread, counted as live; or NULL.
+static inline struct block *take_own(struct local *l, size_t bytes) {
+    struct block **newest = &l->newest[class_of(bytes)];
+    take_local(l);
     struct block *b = *newest;
     if (b) {
         *newest = b->same.older;
-        own.bytes -= b->capacity;
+        l->bytes -= b->capacity;
+        count_own(l, 1);
     }
-    leave_local(&own);
+    leave_local(l);
     return b;
 }
 
-static inline bool keep_own(struct block *b) {
-    if (b->capacity > LOCAL_LARGEST || own.state != JOINED)
+/// Keeps a block there, no longer live; false where there is no room.
+static inline bool keep_own(struct local *l, struct block *b) {
+    if (b->capacity > LOCAL_LARGEST)
         return false;
-    struct block **newest = &own.newest[b->class];
-    take_local(&own);
-    bool room = own.bytes + b->capacity <= LOCAL_BYTES &&
-                atomic_load_explicit(&locals_allowed, memory_order_relaxed);
+    struct block **newest = &l->newest[b->class];
+    take_local(l);
+    size_t bytes = l->bytes + b->capacity;
+    bool room = bytes <= LOCAL_BYTES && atomic_load_explicit(&locals_allowed, memory_order_relaxed);
     if (room) {
         b->magic = magic_kept;
         b->same.older = *newest;
         *newest = b;
-        own.bytes += b->capacity;
+        l->bytes = bytes;
+        count_own(l, (size_t)-1);
     }
-    leave_local(&own);
+    leave_local(l);
     return room;
 }
 
 /// Counts a block made (1) or freed (-1, as a size_t).
-static inline void count_live(size_t blocks) {
+static void count_live(size_t blocks) {
     if (own.state == JOINED)
-        atomic_store_explicit(
-            &own.live, atomic_load_explicit(&own.live, memory_order_relaxed) + blocks,
-            memory_order_relaxed);
+        count_own(&own, blocks);
     else
         atomic_fetch_add_explicit(&live_elsewhere, blocks, memory_order_relaxed);
 }
@@ -515,15 +523,25 @@ static __attribute__((noinline)) struct block *obtain(size_t capacity) {
     return b;
 }
 
-void *ct__alloc(size_t bytes) {
-    struct block *b = take_own(bytes);
-    size_t capacity;
-    if (!b && (!round_up(bytes, &capacity) || !(b = obtain(capacity))))
-        return NULL;
+static void *hand_out(struct block *b, size_t bytes) {
     b->magic = magic_live;
     poison(b, bytes);
-    count_live(1);
     return b + 1;
+}
+
+static __attribute__((noinline)) void *alloc_elsewhere(size_t bytes) {
+    size_t capacity;
+    struct block *b = round_up(bytes, &capacity) ? obtain(capacity) : NULL;
+    if (!b)
+        return NULL;
+    count_live(1);
+    return hand_out(b, bytes);
+}
+
+void *ct__alloc(size_t bytes) {
+    struct local *l = &own;
+    struct block *b = bytes <= LOCAL_LARGEST && l->state == JOINED ? take_own(l, bytes) : NULL;
+    return b ? hand_out(b, bytes) : alloc_elsewhere(bytes);
 }
 
 void *ct__alloc_zero(size_t bytes) {
@@ -531,7 +549,8 @@ void *ct__alloc_zero(size_t bytes) {
     return block ? memset(block, 0, bytes) : NULL;
 }
 
-static __attribute__((noinline)) void keep_or_give_back(struct block *b) {
+static __attribute__((noinline)) void free_elsewhere(struct block *b) {
+    count_live((size_t)-1);
     enter();
     struct block *out = keep_bounded(b);
     leave();
@@ -539,13 +558,13 @@ static __attribute__((noinline)) void keep_or_give_back(struct block *b) {
 }
 
 void ct__free(void *block) {
+    struct local *l = &own;
     if (!block)
         return;
     struct block *b = header_of(block);
     poison(b, 0);
-    count_live((size_t)-1);
-    if (!keep_own(b))
-        keep_or_give_back(b);
+    if (l->state != JOINED || !keep_own(l, b))
+        free_elsewhere(b);
 }
 
 void *ct__realloc(void *block, size_t bytes) {

@@ -138,33 +138,32 @@ enum {
     SMALL_ITEM = 1 << 12, // bytes
 };
 
+/* Whether two tensors of one rank have one shape. */
+static inline bool look_alike(const ct_tensor *a, const ct_tensor *b) {
+    int64_t differ = 0;
+    for (int i = 0; i < a->rank; i++)
+        differ |= a->shape[i] ^ b->shape[i];
+    return differ == 0;
+}
+
 /* The operand whose shape the result has, where all lie as the result will, dense, or are one item of
    rank 0, and no axis has a name; else NULL. This is most of what small networks do. */
 static inline const ct_tensor *find_pattern(int n, const ct_tensor *const in[]) {
     const ct_tensor *like = in[0];
     for (int i = 0; i < n; i++) {
         const ct_tensor *t = in[i];
-        if (t->names)
+        if (!t || t->names || !(t->known_dense || ct__is_dense(t)))
             return NULL;
-        if (t->rank == 0)
-            continue;
         if (like->rank == 0)
             like = t;
-        if (t->rank != like->rank)
+        else if (t->rank > 0 && t != like && (t->rank != like->rank || !look_alike(t, like)))
             return NULL;
-        int64_t stride = 1;
-        for (int k = t->rank - 1; k >= 0; k--) {
-            if (t->shape[k] != like->shape[k] || (t->strides[k] != stride && t->shape[k] != 1))
-                return NULL;
-            stride *= t->shape[k];
-        }
     }
     return like->count - 1 < SMALL ? like : NULL;
 }
 
-/* A small result of such operands by one call of the loop. NULL: it is not so, or something is wrong,
-   and no error was set. */
-static ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *const in[]) {
+/* A small result of such operands by one call of the loop. */
+static inline ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *const in[]) {
     char *ptr[CT__MAX_OPERANDS];
     ptrdiff_t step[CT__MAX_OPERANDS];
     const ct_tensor *like = find_pattern(n, in);
@@ -175,7 +174,9 @@ static ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *const in[])
     if (kind == CT_KIND_SELECT ? common_scalar(NULL, op, n, in) != scalar
                                : in[0]->scalar != scalar || (n == 3 && in[1]->scalar != scalar))
         return NULL;
-    ct_loop_fn *loop = ct_scalar_loop(scalar, op);
+    ct_loop_fn *loop = scalar->loop ? scalar->loop(scalar, op) : NULL;
+    if (!loop)
+        loop = ct_scalar_loop(scalar, op);
     if (!loop || scalar->size > SMALL_ITEM)
         return NULL;
     const ct_scalar *result = kind == CT_KIND_MAP || !ct_op_gives_mask(op) ? scalar : CT_BOOL;
@@ -184,8 +185,10 @@ static ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *const in[])
         return NULL;
     for (int i = 0; i < n; i++) {
         ptr[i] = ct__first(in[i]);
-        step[i] = in[i]->rank == 0 && like->rank > 0 ? 0 : (ptrdiff_t)in[i]->scalar->size;
+        step[i] = in[i]->rank == like->rank ? (ptrdiff_t)scalar->size : 0;
     }
+    if (kind == CT_KIND_SELECT && step[0] > 0)
+        step[0] = (ptrdiff_t)CT_BOOL->size;
     ptr[n] = ct__first(out);
     step[n] = (ptrdiff_t)result->size;
     if (loop(scalar, op, out->count, ptr, step) == out->count)
@@ -194,11 +197,18 @@ static ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *const in[])
     return NULL;
 }
 
+ct_tensor *ct__apply_small(enum ct_op op, int n, const ct_tensor *const in[]) {
+    return apply_small(op, n, in);
+}
+
 // --- the functions
 
 static __attribute__((noinline)) ct_tensor *apply_planned(const char *who, enum ct_op op, int n,
                                                           const ct_tensor *const in[]) {
     struct ct__elementwise e;
+    for (int i = 0; i < n; i++)
+        if (!in[i])
+            return ct__null(who);
     if (ct__elementwise_plan(who, op, n, in, &e))
         return NULL;
     ct_tensor *out = ct__empty(who, e.result, e.rank, e.shape);
@@ -211,9 +221,6 @@ static __attribute__((noinline)) ct_tensor *apply_planned(const char *who, enum 
 }
 
 ct_tensor *ct__apply(const char *who, enum ct_op op, int n, const ct_tensor *const in[]) {
-    for (int i = 0; i < n; i++)
-        if (!in[i])
-            return ct__null(who);
     ct_tensor *out = apply_small(op, n, in);
     return out ? out : apply_planned(who, op, n, in);
 }

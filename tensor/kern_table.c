@@ -5,6 +5,8 @@
 #include "tensor/kernels/kern_map.h"
 #include "tensor/kernels/kern_matmul.h"
 
+#include <stdatomic.h>
+
 #define REAL(type, isa)                                                                            \
     {                                                                                              \
         ct__##type##_loops_##isa,                                                                  \
@@ -20,5 +22,11 @@ static const struct ct__kernels tables[] = {
 };
 
 const struct ct__kernels *ct__kernels(void) {
-    return &tables[ct__isa_current()];
+    static const struct ct__kernels *_Atomic known; // every call of an op asks
+    const struct ct__kernels *table = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!table) {
+        table = &tables[ct__isa_current()]; // whoever comes first: it never changes
+        atomic_store_explicit(&known, table, memory_order_relaxed);
+    }
+    return table;
 }

@@ -55,6 +55,10 @@ const void *ct_data(const ct_tensor *t) {
     return t ? ct__first(t) : NULL;
 }
 
+const void *ct__storage_of(const ct_tensor *t) {
+    return t->storage;
+}
+
 bool ct_shares_storage(const ct_tensor *a, const ct_tensor *b) {
     return a && b && a->storage == b->storage;
 }
@@ -75,6 +79,8 @@ static const char *find_fault(const ct_tensor *t) {
             return "an extent is negative";
     if (!ct__count_items(t->scalar->size, t->rank, t->shape, &count) || count != t->count)
         return "its count is not the product of the extents";
+    if (t->known_dense && !ct__is_dense(t))
+        return "it is not dense as it claims";
     if (!ct__lies_within(t, t->storage->bytes / t->scalar->size))
         return "an item lies outside its storage";
     if ((uintptr_t)t->storage->data % t->scalar->align != 0)

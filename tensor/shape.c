@@ -9,17 +9,15 @@
 #include <string.h>
 
 bool ct__count_items(size_t item_size, int rank, const int64_t *shape, size_t *count) {
-    size_t n = 1;
-    for (int i = 0; i < rank; i++)
-        if (shape[i] == 0)
-            n = 0; // whatever the others are: their product need not fit
-    for (int i = 0; i < rank && n > 0; i++) {
-        size_t extent;
-        if (!ct__size_of_i64(shape[i], &extent) || !ct__mul_size(n, extent, &n))
-            return false;
+    size_t n = 1, bytes;
+    bool fits = true, empty = false;
+    for (int i = 0; i < rank; i++) {
+        empty |= shape[i] == 0;
+        fits &= ct__mul_size(n, (size_t)shape[i], &n); // a negative extent would be too many
     }
-    size_t bytes;
-    if (!ct__mul_size(n, item_size, &bytes) || bytes > PTRDIFF_MAX)
+    if (empty)
+        n = 0; // whatever the others are: their product need not fit
+    if (!(fits || empty) || !ct__mul_size(n, item_size, &bytes) || bytes > PTRDIFF_MAX)
         return false;
     *count = n;
     return true;
@@ -65,7 +63,7 @@ ct_status ct__check_shape(const char *who, const ct_scalar *scalar, int rank, co
                           size_t *count) {
     if (!scalar)
         return ct__fail_null_operand(who);
-    const char *fault = scalar_fault(scalar);
+    const char *fault = scalar == CT_F32 || scalar == CT_F64 ? NULL : scalar_fault(scalar);
     if (fault)
         return ct__fail(CT_EDTYPE, who, "the scalar type %s is broken: %s",
                         scalar->name ? scalar->name : "", fault);
@@ -97,8 +95,12 @@ void ct__dense_strides(int rank, const int64_t *shape, int64_t *strides) {
 }
 
 bool ct__same_shape(const ct_tensor *a, const ct_tensor *b) {
-    return a->rank == b->rank &&
-           memcmp(a->shape, b->shape, sizeof *a->shape * (size_t)a->rank) == 0;
+    if (a->rank != b->rank)
+        return false;
+    for (int i = 0; i < a->rank; i++) // few: faster than a call
+        if (a->shape[i] != b->shape[i])
+            return false;
+    return true;
 }
 
 bool ct_same_shape(const ct_tensor *a, const ct_tensor *b) {
@@ -306,17 +308,15 @@ static enum fault scan_shape(int rank, const int64_t *shape, int *open, size_t *
     if (axis_below(-1, rank, shape) >= 0)
         return NEGATIVE;
     int64_t given[CT_MAX_RANK] = {0};
-    int n = 0;
     *open = -1;
     for (int i = 0; i < rank; i++) {
-        if (shape[i] >= 0)
-            given[n++] = shape[i];
-        else if (*open >= 0)
+        given[i] = shape[i] >= 0 ? shape[i] : 1;
+        if (shape[i] < 0 && *open >= 0)
             return TWO_OPEN;
-        else
+        if (shape[i] < 0)
             *open = i;
     }
-    return ct__count_items(1, n, given, known) ? FITS : OVERFLOWS;
+    return ct__count_items(1, rank, given, known) ? FITS : OVERFLOWS;
 }
 
 static enum fault resolve(size_t count, int rank, const int64_t *shape, int64_t *resolved,

@@ -75,17 +75,19 @@ ct_status ct__fail_memory(const char *who, const ct_scalar *scalar, int rank,
 void ct__set_dense(ct_tensor *t, struct ct__storage *s) {
     t->storage = s;
     t->offset = 0;
+    t->known_dense = true;
     ct__dense_strides(t->rank, t->shape, t->strides);
 }
 
 static inline void set_up(ct_tensor *t, const ct_scalar *scalar, int rank, const int64_t *shape,
-                   size_t count) {
+                          size_t count) {
     // What lies beyond the rank is never set.
     t->scalar = scalar;
     t->storage = NULL;
     t->offset = 0;
     t->count = count;
     t->rank = rank;
+    t->known_dense = false;
     t->names = NULL;
     t->home = NULL;
     for (int i = 0; i < rank; i++)
@@ -100,31 +102,26 @@ ct_tensor *ct__new_descriptor(const ct_scalar *scalar, int rank, const int64_t *
     return t;
 }
 
-// Descriptor and items in one block. They are few: nothing overflows.
-static ct_tensor *new_in_one(const ct_scalar *scalar, int rank, const int64_t *shape,
-                             size_t count) {
+// Descriptor and items in one block; shape and strides are not set yet. They are few: nothing overflows.
+static inline ct_tensor *new_in_one(const ct_scalar *scalar, int rank, size_t count) {
     size_t before = HEADER_BYTES + DESCRIPTOR_BYTES, bytes = count * scalar->size;
     struct ct__storage *s = ct__alloc(before + bytes);
     if (!s)
         return NULL;
     set_storage(s, bytes, before, 2);
     ct_tensor *t = (ct_tensor *)(void *)((char *)s + HEADER_BYTES);
-    set_up(t, scalar, rank, shape, count);
+    t->scalar = scalar;
     t->home = t->storage = s;
-    if (count == 0) { // the product of the other extents need not fit
-        ct__dense_strides(rank, shape, t->strides);
-        return t;
-    }
-    int64_t stride = 1;
-    for (int i = rank - 1; i >= 0; i--) {
-        t->strides[i] = stride;
-        stride *= shape[i];
-    }
+    t->offset = 0;
+    t->count = count;
+    t->rank = rank;
+    t->known_dense = true;
+    t->names = NULL;
     return t;
 }
 
-static ct_tensor *new_in_two(const ct_scalar *scalar, int rank, const int64_t *shape,
-                             size_t count) {
+static __attribute__((noinline)) ct_tensor *new_in_two(const ct_scalar *scalar, int rank,
+                                                       const int64_t *shape, size_t count) {
     ct_tensor *t = ct__new_descriptor(scalar, rank, shape, count);
     struct ct__storage *s = t ? ct__new_storage(count * scalar->size) : NULL;
     if (s) {
@@ -140,24 +137,38 @@ ct_tensor *ct__null(const char *who) {
     return NULL;
 }
 
-static ct_tensor *new_dense(const ct_scalar *scalar, int rank, const int64_t *shape,
-                            size_t count) {
-    return count * scalar->size <= MAX_COMMON_BYTES ? new_in_one(scalar, rank, shape, count)
-                                                    : new_in_two(scalar, rank, shape, count);
+static inline bool is_small(const ct_scalar *scalar, size_t count) {
+    return count * scalar->size <= MAX_COMMON_BYTES;
 }
 
 ct_tensor *ct__empty(const char *who, const ct_scalar *scalar, int rank, const int64_t *shape) {
     size_t count;
     if (ct__check_shape(who, scalar, rank, shape, &count))
         return NULL;
-    ct_tensor *t = new_dense(scalar, rank, shape, count);
+    bool small = is_small(scalar, count);
+    ct_tensor *t = small ? new_in_one(scalar, rank, count) : new_in_two(scalar, rank, shape, count);
     if (!t)
         ct__fail_memory(who, scalar, rank, shape);
+    if (!t || !small)
+        return t;
+    for (int i = 0; i < rank; i++)
+        t->shape[i] = shape[i];
+    ct__dense_strides(rank, shape, t->strides);
     return t;
 }
 
 ct_tensor *ct__empty_like(const ct_scalar *scalar, const ct_tensor *like) {
-    return new_dense(scalar, like->rank, like->shape, like->count);
+    if (!is_small(scalar, like->count))
+        return new_in_two(scalar, like->rank, like->shape, like->count);
+    ct_tensor *t = new_in_one(scalar, like->rank, like->count);
+    if (!t)
+        return NULL;
+    memcpy(t->shape, like->shape, sizeof t->shape); // all of it: a size that is known
+    if (like->known_dense)
+        memcpy(t->strides, like->strides, sizeof t->strides);
+    else
+        ct__dense_strides(t->rank, t->shape, t->strides);
+    return t;
 }
 
 ct_tensor *ct__share(const char *who, const ct_tensor *t) {
@@ -166,6 +177,7 @@ ct_tensor *ct__share(const char *who, const ct_tensor *t) {
         return ct__fail_null(CT_ENOMEM, who, "there is no memory for another descriptor");
     *copy = *t;
     copy->home = NULL;
+    copy->known_dense = false;
     ct__take_share(copy->storage);
     if (copy->names)
         ct__names_take(copy->names);
@@ -175,7 +187,10 @@ ct_tensor *ct__share(const char *who, const ct_tensor *t) {
 ct_tensor *ct_copy(const ct_tensor *t) {
     if (!t)
         return ct__null(__func__);
-    return ct__share(__func__, t);
+    ct_tensor *copy = ct__share(__func__, t);
+    if (copy)
+        copy->known_dense = t->known_dense;
+    return copy;
 }
 
 void ct_free(ct_tensor *t) {

@@ -4,6 +4,7 @@
 
 #include "tensor/ct_tensor.h"
 #include "tensor/fail.h"
+#include "tensor/peek.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -31,6 +32,7 @@ struct ct_tensor {
     int64_t offset; /* of index 0, in items */
     size_t count;
     int rank;
+    bool known_dense; /* made so; a view that happens to be dense need not say it */
     int64_t shape[CT_MAX_RANK];
     int64_t strides[CT_MAX_RANK]; /* in items */
     /* The axes' names, or NULL where no axis has one; then `name` means nothing. */
@@ -249,10 +251,5 @@ void ct__copy_items(size_t item_size, int rank, const int64_t *shape, const char
 void ct__copy_out(const ct_tensor *t, char *to);
 /* The items of t, with its names, in new dense storage. */
 ct_tensor *ct__dense_copy(const char *who, const ct_tensor *t);
-
-/* --- elementwise.c --- */
-
-/* Applies an elementwise op with NumPy's broadcasting. `who` names the function in errors. */
-ct_tensor *ct__apply(const char *who, enum ct_op op, int n, const ct_tensor *const in[]);
 
 #endif

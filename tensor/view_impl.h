@@ -9,6 +9,15 @@
    tensor, so that no arithmetic is ever done on strides without meaning. */
 ct_tensor *ct__view_end(ct_tensor *view);
 
+/* The same for a view of all the items, whose number is still that of its origin. */
+static inline ct_tensor *ct__view_of_all(ct_tensor *view) {
+#ifndef CT_DEBUG
+    if (view->count > 0 && !view->names)
+        return view;
+#endif
+    return ct__view_end(view);
+}
+
 /* A share to be changed, with one axis looked up; NULL with an error set. */
 ct_tensor *ct__view_on_axis(const char *who, const ct_tensor *t, int axis, int *found);
 

@@ -12,6 +12,14 @@ static bool find_strides(const ct_tensor *t, int rank, const int64_t *shape, int
         ct__dense_strides(rank, shape, strides);
         return true;
     }
+    if (t->known_dense || ct__is_dense(t)) {
+        int64_t stride = 1;
+        for (int i = rank - 1; i >= 0; i--) {
+            strides[i] = shape[i] == 1 ? 0 : stride;
+            stride *= shape[i];
+        }
+        return true;
+    }
     struct ct__nest old = ct__nest_of(t->rank, t->shape, t->strides, t->strides);
     ct__nest_fuse(&old);
     int from = old.rank - 1;
@@ -50,15 +58,13 @@ static ct_tensor *reshaped(const char *who, const ct_tensor *t, int rank, const 
             ct__copy_out(t, ct__first(copy)); // the same items in the same order
         return copy;
     }
-    ct_tensor bare = *t; // borrows t's share
-    bare.names = NULL;
-    ct_tensor *view = ct__share(who, &bare);
+    ct_tensor *view = ct__unnamed(ct__share(who, t));
     if (!view)
         return NULL;
     view->rank = rank;
     for (int i = 0; i < rank; i++)
         ct__set_axis(view, i, shape[i], strides[i]);
-    return ct__view_end(view);
+    return ct__view_of_all(view);
 }
 
 // Gives a reshape the names of the first and the last axes of t.
@@ -80,6 +86,8 @@ ct_tensor *ct_reshape(const ct_tensor *t, int rank, const int64_t *shape) {
         return ct__null(__func__);
     if (ct__resolve_shape(__func__, t, rank, shape, resolved))
         return NULL;
+    if (!t->names)
+        return reshaped(__func__, t, rank, resolved);
     int least = rank < t->rank ? rank : t->rank, leading = 0, trailing = 0;
     while (leading < least && t->shape[leading] == resolved[leading])
         leading++;
