@@ -182,6 +182,10 @@ bench-peers: ## the same rows beside PyTorch, NumPy, JAX, BLAS libraries, libmve
 	@$(MAKE) all $(ROWS_SO)
 	@OUT=$(OUT)/bench bench/peers/run.sh $(ROWS)
 
+bench-report: ## makes docs/bench.md and its pictures from what bench and bench-peers measured
+	@peers=$${COTANGENT_PEERS:-$$HOME/.cache/cotangent-peers}; [ -x "$$peers/venv/bin/python" ] && peers=$$peers/venv; \
+	 "$$peers/bin/python" bench/report.py $(OUT)/bench docs
+
 tune: ## measures candidates for the constants of this machine: tiles and blocks
 	@scripts/deps.sh
 	@$(MAKE) all $(filter $(OUT)/bench/tune_%,$(BENCHES))
@@ -215,6 +219,8 @@ $(OBJ)/cli-list: FORCE
 	$(call stamp,$(CLI_OBJ))
 $(OBJ)/test-list: FORCE
 	$(call stamp,$(TEST_OBJ))
+$(OBJ)/rows-list: FORCE
+	$(call stamp,$(ROWS_OBJ))
 
 deps-present: # says what to type when a library is missing
 	$(if $(DEPS_PRESENT),@:,@scripts/deps.sh --check)
@@ -284,10 +290,10 @@ $(OUT)/bench/%: $(OBJ)/bench/%.o $(STATIC) $(OUT)/link-flags
 	@mkdir -p $(@D)
 	$(call say,LD,$@) $(LINK) -o $@ $(filter %.o,$^) $(STATIC) $(LIB_DEP_LIBS)
 
-$(BENCH): $(OBJ)/bench/bench.o $(ROWS_OBJ) $(STATIC) $(OUT)/link-flags
+$(BENCH): $(OBJ)/bench/bench.o $(ROWS_OBJ) $(STATIC) $(OBJ)/rows-list $(OUT)/link-flags
 	@mkdir -p $(@D)
 	$(call say,LD,$@) $(LINK) -o $@ $(filter %.o,$^) $(STATIC) $(LIB_DEP_LIBS)
-$(ROWS_SO): $(OBJ)/bench/shared.o $(ROWS_OBJ) $(STATIC) $(OUT)/link-flags
+$(ROWS_SO): $(OBJ)/bench/shared.o $(ROWS_OBJ) $(STATIC) $(OBJ)/rows-list $(OUT)/link-flags
 	@mkdir -p $(@D)
 	$(call say,LD,$@) $(LINK) -shared -Wl$(comma)--exclude-libs$(comma)ALL -o $@ $(filter %.o,$^) $(STATIC) $(LIB_DEP_LIBS)
 
@@ -344,7 +350,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 FORCE:
-.PHONY: all run test check test-all asan tsan cov bench bench-smoke bench-calls bench-peers bench-spikes tune layers headers syms ops docs format tidy \
+.PHONY: all run test check test-all asan tsan cov bench bench-smoke bench-calls bench-peers bench-report bench-spikes tune layers headers syms ops docs format tidy \
         install uninstall clean help deps-present FORCE
 .SECONDARY: $(ALL_OBJ)
 
