@@ -138,6 +138,31 @@ CT_API ct_var ct_var_squeeze(ct_var x, int axis);
 CT_API ct_var ct_var_pick(ct_var x, ct_var index);
 /** The transpose of ct_var_pick(): zeros of extent @p extent on a new last axis, x at the index. */
 CT_API ct_var ct_var_place(ct_var x, ct_var index, int64_t extent);
+/** ct_gather() and ct_take(): @p index is a constant of integers. */
+CT_API ct_var ct_var_gather(ct_var x, int axis, ct_var index);
+CT_API ct_var ct_var_take(ct_var x, int axis, ct_var index);
+/** @p t plus the items of @p source summed at their places: ct_scatter_add() and ct_index_add(), but
+ *  for the order of the sum, in which @p t comes last. */
+CT_API ct_var ct_var_scatter_add(ct_var t, int axis, ct_var index, ct_var source);
+CT_API ct_var ct_var_index_add(ct_var t, int axis, ct_var index, ct_var source);
+/** @p n > 0 variables one after the other along an axis, and along a new one. */
+CT_API ct_var ct_var_concat(size_t n, const ct_var *x, int axis);
+CT_API ct_var ct_var_stack(size_t n, const ct_var *x, int axis);
+/** ct_unfold(): windows of @p size items, @p step apart; a new last axis counts the items of each. */
+CT_API ct_var ct_var_unfold(ct_var x, int axis, int64_t size, int64_t step);
+/** Its transpose: windows, items in the last axis, added back into an axis of @p extent. */
+CT_API ct_var ct_var_fold(ct_var windows, int axis, int64_t extent, int64_t step);
+CT_API ct_var ct_var_cumsum(ct_var x, int axis);
+CT_API ct_var ct_var_cumprod(ct_var x, int axis);
+CT_API ct_var ct_var_prod(ct_var x, int axis, bool keepdims);
+CT_API ct_var ct_var_prod_axes(ct_var x, int n, const int *axes, bool keepdims);
+/** y_i = a_i y_(i-1) + b_i along an axis, from y_(-1) = 0: leaky sums, decays, discounted returns. */
+CT_API ct_var ct_var_recurrence(ct_var a, ct_var b, int axis);
+/** ct_variance() and ct_std(); the derivative of the latter at 0 is 0. */
+CT_API ct_var ct_var_variance(ct_var x, int axis, int64_t ddof, bool keepdims);
+CT_API ct_var ct_var_variance_axes(ct_var x, int n, const int *axes, int64_t ddof, bool keepdims);
+CT_API ct_var ct_var_std(ct_var x, int axis, int64_t ddof, bool keepdims);
+CT_API ct_var ct_var_std_axes(ct_var x, int n, const int *axes, int64_t ddof, bool keepdims);
 CT_API ct_var ct_var_matmul(ct_var a, ct_var b);
 CT_API ct_var ct_var_logsumexp(ct_var x, int axis, bool keepdims);
 CT_API ct_var ct_var_softmax(ct_var x, int axis);

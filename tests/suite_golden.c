@@ -102,6 +102,55 @@ static ct_var record_cross_entropy(const struct recording *r) {
     return ct_var_cross_entropy(r->x[0], r->x[1], reduction_of(r->params));
 }
 
+static ct_var record_prod(const struct recording *r) {
+    int axes[CT_MAX_RANK], n = axes_of(r->params, axes);
+    return ct_var_prod_axes(r->x[0], n, axes, golden_int(r->params, "keepdims"));
+}
+
+static ct_var record_variance(const struct recording *r) {
+    return ct_var_variance(r->x[0], golden_int(r->params, "axis"),
+                           golden_int(r->params, "correction"), false);
+}
+
+static ct_var record_std(const struct recording *r) {
+    return ct_var_std(r->x[0], golden_int(r->params, "axis"), golden_int(r->params, "correction"),
+                      false);
+}
+
+static ct_var record_cumsum(const struct recording *r) {
+    return ct_var_cumsum(r->x[0], golden_int(r->params, "axis"));
+}
+
+static ct_var record_cumprod(const struct recording *r) {
+    return ct_var_cumprod(r->x[0], golden_int(r->params, "axis"));
+}
+
+static ct_var record_gather(const struct recording *r) {
+    return ct_var_gather(r->x[0], golden_int(r->params, "axis"), r->x[1]);
+}
+
+static ct_var record_take(const struct recording *r) {
+    return ct_var_take(r->x[0], golden_int(r->params, "axis"), r->x[1]);
+}
+
+static ct_var record_scatter_add(const struct recording *r) {
+    return ct_var_scatter_add(r->x[0], golden_int(r->params, "axis"), r->x[1], r->x[2]);
+}
+
+static ct_var record_cumsum_from_the_end(const struct recording *r) {
+    return ct_var_cumsum(ct_var_flip(r->x[0], 0), 0);
+}
+
+static ct_var record_window_products(const struct recording *r) {
+    return ct_var_prod(ct_var_unfold(r->x[0], 0, 3, 1), -1, false);
+}
+
+static ct_var record_concat(const struct recording *r) {
+    ct_var two = ct_constant_of(r->x[0].tape, ct_dtype(ct_value(r->x[0])), 2);
+    ct_var parts[] = {r->x[0], r->x[0], ct_var_mul(two, r->x[0])};
+    return ct_var_concat(3, parts, 0);
+}
+
 static ct_var record_leaky_relu(const struct recording *r) {
     return ct_var_leaky_relu(r->x[0],
                              ct_constant_of(r->x[0].tape, ct_dtype(ct_value(r->x[0])), 0.01));
@@ -131,6 +180,17 @@ static const struct {
     {"mse", record_mse},
     {"cross_entropy", record_cross_entropy},
     {"leaky_relu", record_leaky_relu},
+    {"prod", record_prod},
+    {"var", record_variance},
+    {"std", record_std},
+    {"cumsum", record_cumsum},
+    {"cumprod", record_cumprod},
+    {"gather", record_gather},
+    {"take", record_take},
+    {"scatter_add", record_scatter_add},
+    {"expr: cumsum(flip(x,0),0)", record_cumsum_from_the_end},
+    {"expr: sliding windows of 3 over x, product over the window", record_window_products},
+    {"expr: concat(x,x,2*x)", record_concat},
     {"expr: expand(x,(4,3)) * y", record_expand_mul},
     {"expr: x[:,None]*x[None,:]", record_self_broadcast},
 };
