@@ -76,7 +76,9 @@ static struct list by_age;
 static struct list by_class[CLASSES];
 static size_t kept_bytes;
 static size_t kept_limit = (size_t)256 << 20;
-static struct local *locals; // the caches of threads
+static bool limit_is_set;             // by the user: it is strict then
+static size_t live_large, peak_large; // bytes of large blocks in use now, and the most of late
+static struct local *locals;          // the caches of threads
 
 /// The cache of a thread.
 struct local {
@@ -299,14 +301,31 @@ static struct block *take_kept(size_t capacity) {
     return b;
 }
 
+/// How many bytes may be kept now. A loop whose turns need more than the first bound gets it all back: what is in use and
+/// what is kept together never exceed the most that was in use of late.
+static size_t bound(void) {
+    size_t unused = peak_large > live_large ? peak_large - live_large : 0;
+    return limit_is_set || unused < kept_limit ? kept_limit : unused;
+}
+
 /// Keeps a block where there is room for it; returns what has to be given back.
 static struct block *keep_bounded(struct block *b) {
+    size_t most = bound();
     b->age.newer = NULL;
-    if (b->capacity > largest_class || b->capacity > kept_limit)
+    if (b->capacity > largest_class || b->capacity > most)
         return b;
-    struct block *out = shrink_to(kept_limit - b->capacity);
+    struct block *out = shrink_to(most - b->capacity);
     keep(b);
     return out;
+}
+
+/// Counts a large block that is in use from now on. The peak fades by a 1024th with each, so that one large job does not
+/// bind its memory for ever.
+static void count_large(size_t capacity) {
+    live_large += capacity;
+    peak_large -= peak_large / 1024;
+    if (peak_large < live_large)
+        peak_large = live_large;
 }
 
 // ---- the caches of threads
@@ -469,6 +488,7 @@ __attribute__((constructor)) static void watch_threads(void) {
 void ct_cache_limit(size_t bytes) {
     enter();
     kept_limit = bytes;
+    limit_is_set = true;
     atomic_store_explicit(&locals_allowed, bytes >= LOCAL_LEAST, memory_order_relaxed);
     struct block *out = shrink_to(bytes);
     if (bytes < LOCAL_LEAST)
@@ -515,11 +535,18 @@ static __attribute__((noinline)) struct block *obtain(size_t capacity) {
     enter();
     atomic_store_explicit(&frozen, true, memory_order_relaxed);
     struct block *b = take_kept(capacity);
+    if (capacity > LOCAL_LARGEST)
+        count_large(capacity);
     leave();
     if (!b)
         b = fetch(capacity);
     if (!b && clear_cache())
         b = fetch(capacity);
+    if (!b && capacity > LOCAL_LARGEST) {
+        enter();
+        live_large -= capacity;
+        leave();
+    }
     return b;
 }
 
@@ -552,6 +579,8 @@ void *ct__alloc_zero(size_t bytes) {
 static __attribute__((noinline)) void free_elsewhere(struct block *b) {
     count_live((size_t)-1);
     enter();
+    if (b->capacity > LOCAL_LARGEST)
+        live_large -= b->capacity;
     struct block *out = keep_bounded(b);
     leave();
     give_back_all(out);

@@ -44,9 +44,15 @@ struct ct_allocator {
 CT_API ct_status ct_set_allocator(const struct ct_allocator *allocator);
 
 /**
- * @brief Bounds the bytes of freed blocks that are kept for reuse; 256 MiB at first, 0 switches the cache off.
+ * @brief Bounds the bytes of freed blocks that are kept for reuse; 0 switches the cache off.
+ *
+ * Until it is called, 256 MiB may be kept, and more where more was in use: so much that what is in use and what is kept
+ * together stay below the most that was in use of late. So a training loop gets all its buffers back, turn after turn, and
+ * the cache never makes the process larger than it has been. Called once, @p bytes is a strict bound.
  *
  * Blocks over the new bound, longest unused first, go back to the allocator at once. A block over 256 MiB is never kept.
+ * Beside it each thread keeps up to 1 MiB of small blocks of its own; it gives them up when it ends and, whatever the
+ * thread does, in ct_cache_clear(). A bound under 8 MiB ends these too.
  *
  * @par Errors         None.
  * @par Thread safety  Any thread at any time.
@@ -56,7 +62,7 @@ CT_API ct_status ct_set_allocator(const struct ct_allocator *allocator);
 CT_API void ct_cache_limit(size_t bytes);
 
 /**
- * @brief Gives all freed blocks that are kept for reuse back to the allocator.
+ * @brief Gives all freed blocks that are kept for reuse, by any thread, back to the allocator.
  *
  * @par Errors         None.
  * @par Thread safety  Any thread at any time.
@@ -70,7 +76,7 @@ CT_API void ct_cache_clear(void);
  *
  * @par Errors         None.
  * @par Thread safety  Any thread; a snapshot when others allocate.
- * @par Cost           O(1).
+ * @par Cost           O(threads).
  */
 CT_API size_t ct_live_blocks(void);
 

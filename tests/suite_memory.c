@@ -181,6 +181,173 @@ START_TEST(threads_share_the_cache) {
 }
 END_TEST
 
+// ---- the caches of threads
+
+/// A thread that keeps small blocks, tells so, and waits until it may go on.
+struct keeper {
+    pthread_barrier_t barrier;
+    size_t blocks;
+    void *reused; // what it gets of the size it freed last
+};
+
+static void *keep_and_wait(void *argument) {
+    struct keeper *k = argument;
+    void *blocks[64];
+    for (size_t i = 0; i < k->blocks; i++)
+        blocks[i] = ct__alloc(1000);
+    for (size_t i = 0; i < k->blocks; i++)
+        ct__free(blocks[i]);
+    pthread_barrier_wait(&k->barrier); // the blocks are kept
+    pthread_barrier_wait(&k->barrier);
+    k->reused = ct__alloc(1000);
+    ct__free(k->reused);
+    return NULL;
+}
+
+static void start_keeper(struct keeper *k, pthread_t *thread, size_t blocks) {
+    k->blocks = blocks;
+    pthread_barrier_init(&k->barrier, NULL, 2);
+    ck_assert_int_eq(pthread_create(thread, NULL, keep_and_wait, k), 0);
+    pthread_barrier_wait(&k->barrier);
+}
+
+static void end_keeper(struct keeper *k, pthread_t thread) {
+    pthread_barrier_wait(&k->barrier);
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&k->barrier);
+}
+
+START_TEST(clearing_empties_the_caches_of_all_threads) {
+    struct test_allocator state = {0};
+    struct keeper keepers[3];
+    pthread_t threads[3];
+    ct_set_allocator(&(struct ct_allocator){test_allocate, test_release, &state});
+    void *mine = ct__alloc(1000);
+    for (size_t i = 0; i < COUNT(keepers); i++)
+        start_keeper(&keepers[i], &threads[i], 10 + i); // one after the other: the counts are plain
+    ck_assert_uint_eq(state.blocks, 1 + 10 + 11 + 12);
+    ck_assert_uint_eq(ct_live_blocks(), 1);
+    ct_cache_clear();
+    ck_assert_uint_eq(state.blocks, 1);
+    for (size_t i = 0; i < COUNT(keepers); i++)
+        end_keeper(&keepers[i], threads[i]);
+    ct__free(mine);
+    ck_assert_uint_eq(ct_live_blocks(), 0);
+    ct_cache_clear();
+    ck_assert_uint_eq(state.blocks, 0);
+}
+END_TEST
+
+START_TEST(a_thread_that_ends_gives_its_blocks_to_all) {
+    struct keeper k;
+    pthread_t thread;
+    void *blocks[20];
+    start_keeper(&k, &thread, COUNT(blocks));
+    end_keeper(&k, thread);
+    size_t calls = ct_allocator_calls();
+    for (size_t i = 0; i < COUNT(blocks); i++)
+        blocks[i] = ct__alloc(1000);
+    ck_assert_uint_eq(ct_allocator_calls(), calls);
+    ck_assert_uint_eq(ct_live_blocks(), COUNT(blocks));
+    for (size_t i = 0; i < COUNT(blocks); i++)
+        ct__free(blocks[i]);
+}
+END_TEST
+
+static void *free_all(void *blocks) {
+    for (void **b = blocks; *b; b++)
+        ct__free(*b);
+    return NULL;
+}
+
+START_TEST(blocks_may_be_freed_by_another_thread) {
+    void *blocks[1001];
+    pthread_t thread;
+    for (int round = 0; round < 20; round++) {
+        for (size_t i = 0; i < COUNT(blocks) - 1; i++)
+            blocks[i] = ct__alloc(3000);
+        blocks[COUNT(blocks) - 1] = NULL;
+        ck_assert_uint_eq(ct_live_blocks(), COUNT(blocks) - 1);
+        ck_assert_int_eq(pthread_create(&thread, NULL, free_all, blocks), 0);
+        pthread_join(thread, NULL);
+        ck_assert_uint_eq(ct_live_blocks(), 0);
+    }
+    ck_assert_uint_le(ct_allocator_calls(), COUNT(blocks) - 1); // all of the first round
+}
+END_TEST
+
+/// What other threads kept is there in the child as well, where they are not.
+static int take_what_they_kept(const void *blocks) {
+    size_t calls = ct_allocator_calls(), live = ct_live_blocks();
+    for (size_t i = 0; i < *(const size_t *)blocks; i++)
+        ct__alloc(1000);
+    bool same = SANITIZED || ct_allocator_calls() == calls;
+    return same && ct_live_blocks() == live + *(const size_t *)blocks ? 0 : 1;
+}
+
+START_TEST(a_child_has_what_other_threads_kept) {
+    struct keeper k;
+    pthread_t thread;
+    start_keeper(&k, &thread, 30);
+    ck_assert_int_eq(in_child(take_what_they_kept, &k.blocks), 0);
+    end_keeper(&k, thread);
+    ck_assert_uint_eq(ct_live_blocks(), 0);
+}
+END_TEST
+
+static void *clear_often(void *argument) {
+    for (int i = 0; i < 2000; i++) {
+        ct_cache_clear();
+        if (i % 64 == 0)
+            ct_cache_limit(i % 128 ? 4096 : (size_t)64 << 20);
+    }
+    return argument;
+}
+
+START_TEST(caches_may_be_emptied_at_any_time) {
+    pthread_t threads[3], clearer;
+    struct churn churns[3] = {{6, 40000, 0}, {7, 40000, 0}, {8, 40000, 0}};
+    ck_assert_int_eq(pthread_create(&clearer, NULL, clear_often, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, churn, &churns[i]), 0);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    pthread_join(clearer, NULL);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(churns[i].torn, 0);
+    ck_assert_uint_eq(ct_live_blocks(), 0);
+}
+END_TEST
+
+// ---- loops that need much
+
+static void turn(size_t count, size_t bytes) {
+    void *blocks[16];
+    for (size_t i = 0; i < count; i++)
+        blocks[i] = ct__alloc(bytes);
+    for (size_t i = 0; i < count; i++)
+        ct__free(blocks[i]);
+}
+
+/// An allocator of addresses that nobody writes to, but for the header of a block.
+START_TEST(a_loop_gets_back_more_than_the_first_bound) {
+    struct test_allocator state = {0};
+    ct_set_allocator(&(struct ct_allocator){test_allocate, test_release, &state});
+    turn(12, (size_t)64 << 20);
+    size_t calls = ct_allocator_calls();
+    for (int i = 0; i < 20; i++)
+        turn(12, (size_t)64 << 20);
+    ck_assert_uint_eq(ct_allocator_calls(), calls);
+    ck_assert_uint_le(state.bytes, (size_t)13 * 64 << 20);
+    for (int i = 0; i < 4000; i++) // long after, a smaller loop
+        turn(1, (size_t)1 << 20);
+    ck_assert_uint_le(state.bytes, (size_t)260 << 20);
+    ct_cache_limit((size_t)64 << 20);
+    turn(12, (size_t)64 << 20);
+    ck_assert_uint_le(state.bytes, (size_t)65 << 20); // a bound that was set is strict
+}
+END_TEST
+
 /// A size that churn() leaves alone, so that the cache has it: a sanitizer's own allocator does not survive a fork.
 START_TEST(fork_while_another_thread_allocates) {
     pthread_t thread;
@@ -268,6 +435,12 @@ static void add_memory(Suite *suite) {
     tcase_add_test(tc, cache_is_bounded);
     tcase_add_test(tc, steady_loop_does_not_allocate);
     tcase_add_test(tc, threads_share_the_cache);
+    tcase_add_test(tc, clearing_empties_the_caches_of_all_threads);
+    tcase_add_test(tc, a_thread_that_ends_gives_its_blocks_to_all);
+    tcase_add_test(tc, blocks_may_be_freed_by_another_thread);
+    tcase_add_test(tc, a_child_has_what_other_threads_kept);
+    tcase_add_test(tc, caches_may_be_emptied_at_any_time);
+    tcase_add_test(tc, a_loop_gets_back_more_than_the_first_bound);
     tcase_add_test(tc, fork_while_another_thread_allocates);
     tcase_add_test(tc, allocator_is_replaced_before_first_use_only);
     tcase_add_test(tc, failing_allocator_loses_nothing);
