@@ -37,6 +37,7 @@
 #include "autodiff/ct_check.h"
 #include "autodiff/ct_derivatives.h"
 #include "autodiff/ct_dot.h"
+#include "autodiff/ct_network.h"
 #include "autodiff/ct_sparse.h"
 #include "autodiff/ct_tape.h"
 #include "autodiff/ct_var_ops.h"

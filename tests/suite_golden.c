@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "autodiff/ct_network.h"
 #include "autodiff/ct_var_ops.h"
 #include "case_tools.h"
 #include "ct_test.h"
@@ -151,6 +152,35 @@ static ct_var record_concat(const struct recording *r) {
     return ct_var_concat(3, parts, 0);
 }
 
+static ct_var record_conv2d(const struct recording *r) {
+    struct ct_window w = {.groups = 1};
+    for (int s = 0; s < 2; s++) {
+        w.stride[s] = golden_int(r->params, "stride");
+        w.before[s] = w.after[s] = golden_int(r->params, "pad");
+        w.dilation[s] = golden_int(r->params, "dilation");
+    }
+    return ct_var_conv(r->x[0], r->x[1], r->x[2], &w);
+}
+
+static ct_var record_maxpool2d(const struct recording *r) {
+    int64_t kernel = golden_int(r->params, "kernel");
+    struct ct_window w = {.groups = 1};
+    for (int s = 0; s < 2; s++) {
+        w.stride[s] = golden_int(r->params, "stride");
+        w.before[s] = w.after[s] = golden_int(r->params, "pad");
+    }
+    return ct_var_max_pool(r->x[0], (int64_t[]){kernel, kernel}, &w);
+}
+
+static ct_var record_bce(const struct recording *r) {
+    return ct_var_bce_with_logits(r->x[0], r->x[1], reduction_of(r->params));
+}
+
+static ct_var record_huber(const struct recording *r) {
+    double delta = json_number_value(json_object_get(r->params, "delta"));
+    return ct_var_huber(r->x[0], r->x[1], delta, reduction_of(r->params));
+}
+
 static ct_var record_leaky_relu(const struct recording *r) {
     return ct_var_leaky_relu(r->x[0],
                              ct_constant_of(r->x[0].tape, ct_dtype(ct_value(r->x[0])), 0.01));
@@ -180,6 +210,10 @@ static const struct {
     {"mse", record_mse},
     {"cross_entropy", record_cross_entropy},
     {"leaky_relu", record_leaky_relu},
+    {"conv2d", record_conv2d},
+    {"maxpool2d", record_maxpool2d},
+    {"bce_with_logits", record_bce},
+    {"huber", record_huber},
     {"prod", record_prod},
     {"var", record_variance},
     {"std", record_std},

@@ -1,0 +1,99 @@
+/**
+ * @file ct_network.h
+ * What networks are made of, recorded as compositions of the ops of ct_tape.h: convolutions, pools, normalisations,
+ * dropout, attention, losses.
+ *
+ * Each is a function of variables that records ops which can be seen on the tape, so that every mode and order
+ * of derivative, and every scalar type, works as for those. Images are [batch, channels, space...] with one, two or three
+ * axes of space; kernels are [out, in / groups, space...]. Errors stick to the tape. A variable that is optional may be
+ * ct_var_null().
+ */
+#ifndef CT_NETWORK_H
+#define CT_NETWORK_H
+
+#include "autodiff/ct_tape.h"
+
+CT_BEGIN_DECLS
+
+enum { CT_MAX_SPACE = 3 };
+
+/** How windows lie on an image, per axis of space. Zeros mean 1 for strides, dilations, groups. */
+struct ct_window {
+    int64_t stride[CT_MAX_SPACE];
+    int64_t before[CT_MAX_SPACE], after[CT_MAX_SPACE]; /**< items of padding on each side */
+    int64_t dilation[CT_MAX_SPACE];                    /**< distance between the items of a window */
+    int64_t groups; /**< channels are taken in so many groups, each with its own kernels */
+    /** Of the transposed convolution: items that it adds after the end, less than the stride. */
+    int64_t extra[CT_MAX_SPACE];
+};
+
+/**
+ * The cross-correlation that networks call convolution:
+ * y[n, o, p] = bias[o] + sum over c, k of x[n, c, p stride + k dilation - before] w[o, c, k].
+ *
+ * @param w       [out, in / groups, kernel...]
+ * @param bias    [out], or the null variable
+ * @param window  NULL for strides and dilations of 1 without padding
+ * The extent of an axis is (extent + before + after - (kernel - 1) dilation - 1) / stride + 1. Sums run
+ * over channels, then over the kernel, in the order of the matrix product. CT_ESHAPE where something does not
+ * fit. Groups other than 1 with three axes of space would need more axes than there are: CT_ESHAPE.
+ */
+CT_API ct_var ct_var_conv(ct_var x, ct_var w, ct_var bias, const struct ct_window *window);
+
+/**
+ * The transpose of the convolution in x: y has in-channels `groups * w.shape[1]`; w is [in, out / groups, kernel...].
+ * The extent of an axis is (extent - 1) stride - before - after + (kernel - 1) dilation + 1 + extra.
+ */
+CT_API ct_var ct_var_conv_transpose(ct_var x, ct_var w, ct_var bias, const struct ct_window *window);
+
+/**
+ * The maximum of each window; padding counts as -infinity, a NaN wins. Of equal items the first gets the gradient.
+ * @param kernel  the extents of a window, one per axis of space
+ */
+CT_API ct_var ct_var_max_pool(ct_var x, const int64_t *kernel, const struct ct_window *window);
+/** The mean of each window; @p count_padding says whether padding counts, as zeros, in the number of items. */
+CT_API ct_var ct_var_avg_pool(ct_var x, const int64_t *kernel, const struct ct_window *window,
+                              bool count_padding);
+
+/**
+ * (x - mean) / sqrt(variance + eps) scale + shift with a mean and a variance per channel, axis 1; all four have
+ * shape [channels], scale and shift may be null. In training they are those of the batch: ct_var_batch_moments().
+ */
+CT_API ct_var ct_var_batch_norm(ct_var x, ct_var mean, ct_var variance, ct_var scale, ct_var shift,
+                                double eps);
+/** The mean and the variance (of n items, not n - 1) of each channel: over all axes but 1. */
+CT_API ct_status ct_var_batch_moments(ct_var x, ct_var *mean, ct_var *variance);
+/** x / sqrt(mean of x^2 over the last axis + eps) scale; scale [extent], or null. */
+CT_API ct_var ct_var_rms_norm(ct_var x, ct_var scale, double eps);
+
+/**
+ * Zeros items with probability @p p and divides the others by 1 - p. The mask depends on seed, step and op
+ * alone: number the dropouts of a model, count its steps, and a resumed run draws the same. 0 <= p <= 1; CT_EDOMAIN.
+ */
+CT_API ct_var ct_var_dropout(ct_var x, double p, uint64_t seed, uint64_t step, uint64_t op);
+
+/**
+ * softmax(q k^T / sqrt(d)) v over the last two axes; q [..., n, d], k [..., m, d], v [..., m, e].
+ * @param mask  bool, broadcast against [..., n, m]: where it is false a key is not seen; or null. A
+ *              row that sees no key is NaN.
+ */
+CT_API ct_var ct_var_attention(ct_var q, ct_var k, ct_var v, ct_var mask);
+
+/** @name Losses
+ *  They do not broadcast: [n, 1] against [n] is CT_ESHAPE. The mean is over all items. @{ */
+/** |x - target|. */
+CT_API ct_var ct_var_l1(ct_var x, ct_var target, enum ct_reduction reduction);
+/** (x - target)^2 / 2 up to a distance of @p delta > 0, delta (|x - target| - delta / 2) beyond. */
+CT_API ct_var ct_var_huber(ct_var x, ct_var target, double delta, enum ct_reduction reduction);
+/** huber / beta: PyTorch's smooth_l1. */
+CT_API ct_var ct_var_smooth_l1(ct_var x, ct_var target, double beta, enum ct_reduction reduction);
+/** -target log sigmoid(x) - (1 - target) log(1 - sigmoid(x)): exact at all x, infinities included. */
+CT_API ct_var ct_var_bce_with_logits(ct_var x, ct_var target, enum ct_reduction reduction);
+/** target (log target - x) for logarithms x of probabilities; 0 where target is 0. */
+CT_API ct_var ct_var_kl_div(ct_var x, ct_var target, enum ct_reduction reduction);
+/** -x[i, label[i]] for logarithms of probabilities [n, classes]. */
+CT_API ct_var ct_var_nll(ct_var x, ct_var labels, enum ct_reduction reduction);
+/** @} */
+
+CT_END_DECLS
+#endif

@@ -1,0 +1,87 @@
+/* Losses as compositions. */
+
+#include "autodiff/network_impl.h"
+
+#include "tensor/fail.h"
+
+/* Losses refuse to broadcast; false after the sticky error. */
+static bool fit(const char *who, ct_var x, ct_var target, enum ct_reduction reduction) {
+    const ct_tensor *a = ct__operand(x), *b = a ? ct__operand(target) : NULL;
+    char have[CT__SHAPE_TEXT_BYTES], want[CT__SHAPE_TEXT_BYTES];
+    if (!a || !b)
+        return false;
+    if (reduction != CT_REDUCE_MEAN && reduction != CT_REDUCE_SUM && reduction != CT_REDUCE_NONE) {
+        ct__tape_fail_in(who, x.tape, CT_EINVAL, "there is no reduction %d", (int)reduction);
+        return false;
+    }
+    if (ct_same_shape(a, b))
+        return true;
+    ct__format_shape(have, sizeof have, ct_rank(a), ct_shape(a));
+    ct__format_shape(want, sizeof want, ct_rank(b), ct_shape(b));
+    ct__tape_fail_in(who, x.tape, CT_ESHAPE,
+                     "a loss does not broadcast: it needs equal shapes and was given %s and %s",
+                     have, want);
+    return false;
+}
+
+static ct_var gather(ct_var items, enum ct_reduction reduction) {
+    const ct_tensor *t = ct__operand(items);
+    if (!t || reduction == CT_REDUCE_NONE)
+        return items;
+    ct_var sum = ct_var_sum(items, CT_ALL, false);
+    return reduction == CT_REDUCE_SUM ? sum
+                                      : DIV(sum, ct__constant_like(items, (double)ct_count(t)));
+}
+
+ct_var ct_var_l1(ct_var x, ct_var target, enum ct_reduction reduction) {
+    if (!fit(__func__, x, target, reduction))
+        return ct__null_of(x);
+    return gather(ABS(SUB(x, target)), reduction);
+}
+
+static ct_var huber(const char *who, ct_var x, ct_var target, double delta,
+                    enum ct_reduction reduction) {
+    if (!fit(who, x, target, reduction))
+        return ct__null_of(x);
+    if (!(delta > 0) || isinf(delta))
+        return ct__tape_fail_in(who, x.tape, CT_EDOMAIN,
+                                "the bound between square and line is positive and finite");
+    ct_var gap = SUB(x, target), distance = ABS(gap), bound = ct__constant_like(x, delta);
+    ct_var half = ct__constant_like(x, 0.5);
+    ct_var square = MUL(half, SQUARE(gap));
+    ct_var offset = SUB(distance, ct__constant_like(x, 0.5 * delta));
+    ct_var line = MUL(bound, offset);
+    ct_var near = LESS_EQUAL(distance, bound);
+    return WHERE(near, square, line);
+}
+
+ct_var ct_var_huber(ct_var x, ct_var target, double delta, enum ct_reduction reduction) {
+    return gather(huber(__func__, x, target, delta, reduction), reduction);
+}
+
+ct_var ct_var_smooth_l1(ct_var x, ct_var target, double beta, enum ct_reduction reduction) {
+    ct_var items = huber(__func__, x, target, beta, reduction);
+    return gather(DIV(items, ct__constant_like(x, beta)), reduction);
+}
+
+/* target softplus(-x) + (1 - target) softplus(x), a product with 0 being 0 at infinity too. */
+ct_var ct_var_bce_with_logits(ct_var x, ct_var target, enum ct_reduction reduction) {
+    if (!fit(__func__, x, target, reduction))
+        return ct__null_of(x);
+    ct_var is = SMUL(target, SOFTPLUS(NEG(x)));
+    ct_var other = SUB(ct__constant_like(x, 1), target);
+    ct_var is_not = SMUL(other, SOFTPLUS(x));
+    return gather(ADD(is, is_not), reduction);
+}
+
+ct_var ct_var_kl_div(ct_var x, ct_var target, enum ct_reduction reduction) {
+    if (!fit(__func__, x, target, reduction))
+        return ct__null_of(x);
+    ct_var entropy = SMUL(target, LOG(target));
+    return gather(SUB(entropy, SMUL(target, x)), reduction);
+}
+
+ct_var ct_var_nll(ct_var x, ct_var labels, enum ct_reduction reduction) {
+    ct_var items = NEG(ct_var_pick(x, labels));
+    return gather(items, reduction);
+}

@@ -1,0 +1,30 @@
+/* What the compositions of ct_network.h share. */
+#ifndef CT_NETWORK_IMPL_H
+#define CT_NETWORK_IMPL_H
+
+#include "autodiff/ct_network.h"
+#include "autodiff/pull_words.h"
+
+/* A constant of x's scalar type. */
+static inline ct_var ct__constant_like(ct_var x, double value) {
+    const ct_tensor *t = ct__operand(x);
+    return t ? ct_constant_of(x.tape, ct_dtype(t), value) : ct__null_of(x);
+}
+
+/* Puts a new tensor on x's tape, and takes it; NULL is the error that made it so. */
+static inline ct_var ct__put_constant(ct_var x, ct_tensor *t) {
+    if (!t)
+        return ct__tape_fail(x.tape, ct_error()->code, "%s", ct_error()->message);
+    ct_var v = ct_constant(x.tape, t, NULL);
+    ct_free(t);
+    return v;
+}
+
+/* The windows of an image, padded with zeros: [batch, channels, places..., kernel...]; checks what
+   it uses. `who` is the public function. */
+ct_var ct__windows(const char *who, ct_var x, int space, const int64_t *kernel,
+                   const struct ct_window *window);
+/* The window with its zeros filled in. */
+struct ct_window ct__filled(const struct ct_window *window);
+
+#endif

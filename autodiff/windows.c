@@ -1,0 +1,65 @@
+/* Windows on images: padding, strides and dilations by views of the tape. */
+
+#include "autodiff/network_impl.h"
+
+struct ct_window ct__filled(const struct ct_window *window) {
+    struct ct_window w = window ? *window : (struct ct_window){.groups = 1};
+    for (int s = 0; s < CT_MAX_SPACE; s++) {
+        w.stride[s] = w.stride[s] ? w.stride[s] : 1;
+        w.dilation[s] = w.dilation[s] ? w.dilation[s] : 1;
+    }
+    w.groups = w.groups ? w.groups : 1;
+    return w;
+}
+
+static bool check_axis(const char *who, ct_var x, int64_t extent, int64_t kernel,
+                       const struct ct_window *w, int s) {
+    const int64_t most = (int64_t)1 << 31;
+    bool sane = kernel > 0 && kernel < most && w->stride[s] > 0 && w->stride[s] < most &&
+                w->dilation[s] > 0 && w->dilation[s] < most && w->before[s] >= 0 &&
+                w->after[s] >= 0 && w->before[s] < most && w->after[s] < most;
+    if (!sane) {
+        ct__tape_fail_in(
+            who, x.tape, CT_EINVAL,
+            "axis %d of space: kernels, strides and dilations are positive, padding is not "
+            "negative; given %lld, %lld, %lld, %lld and %lld",
+            s, (long long)kernel, (long long)w->stride[s], (long long)w->dilation[s],
+            (long long)w->before[s], (long long)w->after[s]);
+        return false;
+    }
+    if ((kernel - 1) > (extent + w->before[s] + w->after[s] - 1) / w->dilation[s] ||
+        extent + w->before[s] + w->after[s] < 1) {
+        ct__tape_fail_in(who, x.tape, CT_ESHAPE,
+                         "axis %d of space: a kernel of %lld items, %lld apart, does not fit an "
+                         "extent of %lld with %lld + %lld of padding",
+                         s, (long long)kernel, (long long)w->dilation[s], (long long)extent,
+                         (long long)w->before[s], (long long)w->after[s]);
+        return false;
+    }
+    return true;
+}
+
+static ct_var pad_axis(ct_var x, int axis, int64_t before, int64_t after) {
+    const ct_tensor *t = ct__operand(x);
+    if (!t || (before == 0 && after == 0))
+        return x;
+    struct ct__attr attr = {
+        .axis = axis, .start = before, .step = 1, .count = ct_extent(t, axis) + before + after};
+    return ct__record(CT_OP_padded, 1, &x, &attr);
+}
+
+ct_var ct__windows(const char *who, ct_var x, int space, const int64_t *kernel,
+                   const struct ct_window *w) {
+    const ct_tensor *t = ct__operand(x);
+    for (int s = 0; t && s < space; s++)
+        if (!check_axis(who, x, ct_shape(t)[2 + s], kernel[s], w, s))
+            return ct__null_of(x);
+    for (int s = 0; s < space; s++)
+        x = pad_axis(x, 2 + s, w->before[s], w->after[s]);
+    for (int s = 0; s < space; s++) {
+        x = ct_var_unfold(x, 2 + s, (kernel[s] - 1) * w->dilation[s] + 1, w->stride[s]);
+        if (w->dilation[s] > 1)
+            x = ct_var_slice(x, -1, 0, CT_END, w->dilation[s]);
+    }
+    return x;
+}
