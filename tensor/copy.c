@@ -2,6 +2,7 @@
 
 #include "tensor/alloc.h"
 #include "tensor/fail.h"
+#include "tensor/move.h"
 #include "tensor/parallel.h"
 
 #include <string.h>
@@ -30,40 +31,6 @@ INLINE void copy_row(size_t size, size_t n, const char *from, ptrdiff_t from_ste
         copy_steps(size, n, from, from_step, to, to_step);
 }
 
-enum { LINE = 64 };
-
-// Swaps the axes of a tile of one cache line each way. Its lines are read whole, into a buffer, so
-// that a long step under which they share a cache set does no harm.
-INLINE void turn_tile(size_t size, const char *restrict from, ptrdiff_t from_step,
-                      char *restrict to, ptrdiff_t to_step) {
-    size_t side = LINE / size;
-    _Alignas(LINE) char in[LINE * LINE];
-    for (size_t j = 0; j < side; j++)
-        memcpy(in + j * LINE, from + (ptrdiff_t)j * from_step, LINE);
-    for (size_t i = 0; i < side; i++)
-        for (size_t j = 0; j < side; j++)
-            memcpy(to + (ptrdiff_t)i * to_step + (ptrdiff_t)(j * size), in + j * LINE + i * size,
-                   size);
-}
-
-// A plane that is dense along m in `from` and along n in `to`: whole tiles, then the margins. It is
-// a strip, whose m is small: each page of `from` and `to` is then met often enough.
-INLINE void turn_plane(size_t size, size_t m, size_t n, const char *from, ptrdiff_t from_step,
-                       char *to, ptrdiff_t to_step) {
-    size_t side = LINE / size, whole_m = m / side * side, whole_n = n / side * side;
-    ptrdiff_t next = (ptrdiff_t)size;
-    for (size_t j = 0; j < whole_n; j += side)
-        for (size_t i = 0; i < whole_m; i += side)
-            turn_tile(size, from + (ptrdiff_t)i * next + (ptrdiff_t)j * from_step, from_step,
-                      to + (ptrdiff_t)i * to_step + (ptrdiff_t)j * next, to_step);
-    for (size_t j = whole_n; j < n; j++) // few columns of `to`, read along `from`
-        copy_steps(size, whole_m, from + (ptrdiff_t)j * from_step, next, to + (ptrdiff_t)j * next,
-                   to_step);
-    for (size_t i = whole_m; i < m; i++)
-        copy_steps(size, n, from + (ptrdiff_t)i * next, from_step, to + (ptrdiff_t)i * to_step,
-                   next);
-}
-
 void ct__copy_row(size_t size, size_t n, const char *from, ptrdiff_t from_step, char *to,
                   ptrdiff_t to_step) {
     switch (size) {
@@ -88,64 +55,65 @@ void ct__copy_row(size_t size, size_t n, const char *from, ptrdiff_t from_step, 
     }
 }
 
-static void turn_plane_of(size_t size, size_t m, size_t n, const char *from, ptrdiff_t from_step,
-                          char *to, ptrdiff_t to_step) {
-    switch (size) {
-    case 1:
-        turn_plane(1, m, n, from, from_step, to, to_step);
-        break;
-    case 2:
-        turn_plane(2, m, n, from, from_step, to, to_step);
-        break;
-    case 4:
-        turn_plane(4, m, n, from, from_step, to, to_step);
-        break;
-    case 8:
-        turn_plane(8, m, n, from, from_step, to, to_step);
-        break;
-    default:
-        turn_plane(16, m, n, from, from_step, to, to_step);
-        break;
-    }
-}
-
 static bool can_turn(size_t size) {
-    return size == 1 || size == 2 || size == 4 || size == 8 || size == 16;
+    return size == 1 || size == 4 || size == 8 || size == 16;
 }
 
-enum { STRIP_BYTES = 8 * LINE }; // of a plane, along the axis that is dense in the source
+enum {
+    LINE = 64,
+    SLICE_BYTES = 4 * LINE, // of a plane, along the axis that is dense in the source
+    STRIP_SLICES = 16,      // that are worked on together: 4 KiB, so that a page is met once
+    STRIP_ITEMS = 1024,     // at most in them, as each is a row of the target
+};
 
-// A copy as it is cut into passes: a pass is one row, or one strip of a plane.
+// A copy as it is cut into passes: a pass is one row, or one slice of a plane.
 struct copy {
     struct ct__nest nest; // the first operand is the target, the second the source
     int inner;            // loops of a pass: 0 for a single item, 1 for rows, 2 for planes
     size_t size;
-    size_t strips; // of a plane; 1 for rows
+    size_t slices; // of a plane; 1 for rows
+    bool large;    // the target does not stay in a core's own cache
+    bool streams;  // it is written past the caches
     const char *from;
     char *to;
 };
 
-static void copy_strip(const struct copy *c, size_t strip, const char *from, char *to) {
+static void copy_slices(const struct copy *c, size_t slice, size_t count, const char *from,
+                        char *to) {
     const struct ct__nest *nest = &c->nest;
     int last = nest->rank - 1;
-    size_t most = STRIP_BYTES / c->size, m = (size_t)nest->shape[last - 1], begin = strip * most;
+    size_t most = SLICE_BYTES / c->size, m = (size_t)nest->shape[last - 1], begin = slice * most;
     ptrdiff_t size = (ptrdiff_t)c->size, to_step = nest->step[0][last - 1] * size;
-    turn_plane_of(c->size, m - begin < most ? m - begin : most, (size_t)nest->shape[last],
-                  from + (ptrdiff_t)begin * size, nest->step[1][last] * size,
-                  to + (ptrdiff_t)begin * to_step, to_step);
+    ct__moves()->turn(c->size, m - begin < count * most ? m - begin : count * most,
+                      (size_t)nest->shape[last], from + (ptrdiff_t)begin * size,
+                      nest->step[1][last] * size, to + (ptrdiff_t)begin * to_step, to_step,
+                      c->large);
 }
 
-static void copy_pass(const struct copy *c, size_t strip, const char *from, char *to) {
-    const struct ct__nest *nest = &c->nest;
-    int last = nest->rank - 1;
+// How many slices from one on are turned together: to the end of the strip, the plane, or the work.
+static size_t slices_from(const struct copy *c, size_t slice, size_t left) {
+    size_t most = STRIP_ITEMS * c->size / SLICE_BYTES, count = c->slices - slice;
+    most = most < STRIP_SLICES ? most : STRIP_SLICES;
+    most -= slice % most;
+    count = count < most ? count : most;
+    return count < left ? count : left;
+}
+
+static void copy_run(const struct copy *c, size_t n, const char *from, char *to) {
+    int last = c->nest.rank - 1;
     ptrdiff_t size = (ptrdiff_t)c->size;
-    if (c->inner == 0)
-        memcpy(to, from, c->size);
-    else if (c->inner == 1)
-        ct__copy_row(c->size, (size_t)nest->shape[last], from, nest->step[1][last] * size, to,
-                     nest->step[0][last] * size);
+    ptrdiff_t from_step = c->nest.step[1][last] * size, to_step = c->nest.step[0][last] * size;
+    if (c->streams && from_step == size && to_step == size)
+        ct__moves()->stream(to, from, n * c->size);
+    else if (from_step == 0 && to_step == size && LINE % c->size == 0)
+        ct__moves()->fill(to, c->size, from, n * c->size, c->streams);
     else
-        copy_strip(c, strip, from, to);
+        ct__copy_row(c->size, n, from, from_step, to, to_step);
+}
+
+static void end_copy(const struct copy *c) {
+    if (c->streams || c->large)
+        ct__moves()->end();
 }
 
 static void copy_passes(void *context, size_t begin, size_t end) {
@@ -153,12 +121,28 @@ static void copy_passes(void *context, size_t begin, size_t end) {
     int outer = c->nest.rank - c->inner;
     ptrdiff_t size = (ptrdiff_t)c->size;
     struct ct__walk walk;
-    ct__walk_start(&walk, &c->nest, outer, begin / c->strips);
-    for (size_t i = begin; i < end; i++) {
-        copy_pass(c, i % c->strips, c->from + walk.at[1] * size, c->to + walk.at[0] * size);
-        if ((i + 1) % c->strips == 0)
+    ct__walk_start(&walk, &c->nest, outer, begin / c->slices);
+    for (size_t i = begin, count = 1; i < end; i += count) {
+        const char *from = c->from + walk.at[1] * size;
+        char *to = c->to + walk.at[0] * size;
+        if (c->inner == 2) {
+            count = slices_from(c, i % c->slices, end - i);
+            copy_slices(c, i % c->slices, count, from, to);
+        } else {
+            copy_run(c, (size_t)c->nest.shape[outer], from, to);
+        }
+        if ((i + count) % c->slices == 0)
             ct__walk_next(&walk, &c->nest, outer);
     }
+    end_copy(c);
+}
+
+// Items of the only row that there is.
+static void copy_span(void *context, size_t begin, size_t end) {
+    const struct copy *c = context;
+    ptrdiff_t way = (ptrdiff_t)(begin * c->size);
+    copy_run(c, end - begin, c->from + way * c->nest.step[1][0], c->to + way * c->nest.step[0][0]);
+    end_copy(c);
 }
 
 static void take_loop(struct ct__nest *nest, const struct ct__nest *from, int i) {
@@ -187,27 +171,45 @@ static bool make_plane(struct ct__nest *nest) {
 
 enum { PARALLEL_BYTES = 1 << 20 }; // less is not worth waking a thread for
 
+static void run_copy(struct copy *c) {
+    size_t bytes = ct__nest_passes(&c->nest, c->nest.rank) * c->size;
+    c->streams = ct__streams(bytes);
+    if (c->nest.rank == 0) {
+        memcpy(c->to, c->from, c->size);
+        return;
+    }
+    if (c->nest.rank == 1) {
+        size_t n = (size_t)c->nest.shape[0], grain = PARALLEL_BYTES / c->size + 1;
+        if (n <= grain)
+            copy_span(c, 0, n);
+        else
+            ct__parallel_for(n, grain, copy_span, c);
+        return;
+    }
+    if (can_turn(c->size) && make_plane(&c->nest)) {
+        size_t m = (size_t)c->nest.shape[c->nest.rank - 2], most = SLICE_BYTES / c->size;
+        c->inner = 2;
+        c->slices = (m - 1) / most + 1;
+        c->large = ct__outgrows(bytes);
+    }
+    size_t passes = ct__nest_passes(&c->nest, c->nest.rank - c->inner) * c->slices;
+    ct__parallel_for(passes, PARALLEL_BYTES / (bytes / passes) + 1, copy_passes, c);
+}
+
 void ct__copy_items(size_t item_size, int rank, const int64_t *shape, const char *from,
                     const int64_t *from_strides, char *to, const int64_t *to_strides) {
     for (int i = 0; i < rank; i++)
         if (shape[i] == 0)
             return;
     struct copy c = {.nest = ct__nest_of(rank, shape, to_strides, from_strides),
+                     .inner = 1,
                      .size = item_size,
-                     .strips = 1,
+                     .slices = 1,
                      .from = from,
                      .to = to};
     ct__nest_sort(&c.nest);
     ct__nest_fuse(&c.nest);
-    c.inner = c.nest.rank > 0;
-    if (can_turn(item_size) && make_plane(&c.nest)) {
-        size_t m = (size_t)c.nest.shape[c.nest.rank - 2], most = STRIP_BYTES / item_size;
-        c.inner = 2;
-        c.strips = (m - 1) / most + 1;
-    }
-    size_t passes = ct__nest_passes(&c.nest, c.nest.rank - c.inner) * c.strips;
-    size_t bytes = ct__nest_passes(&c.nest, c.nest.rank) * item_size;
-    ct__parallel_for(passes, PARALLEL_BYTES / (bytes / passes) + 1, copy_passes, &c);
+    run_copy(&c);
 }
 
 void ct__copy_out(const ct_tensor *t, char *to) {

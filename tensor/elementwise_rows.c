@@ -1,14 +1,19 @@
 /* Walks broadcast operands beside a dense result and hands out rows that are worth a call.
 
-   A layout is walked in one of three ways. Rows: the innermost loop is a call. Where it is short,
+   Operands that lie as the result does, or are one item, need no walk: all is one call. Any other
+   layout is walked in one of three ways. Rows: the innermost loop is a call. Where it is short,
    blocks of many rows: operands that do not lie as the result does are copied into a buffer that
    stays in L1, and the block is one call. Where an operand is dense along another loop than the
    result, as a transposed one is, tiles of that loop and the innermost: the operand's tile is
    turned into a buffer, so that each of its cache lines is read once. Items are the same, whatever
-   the way. */
+   the way.
+
+   A result that is too large for the caches is made in pieces that stay in L1 and is written past
+   the caches from there: then none of its lines is read first, as a store that misses would. */
 
 #include "tensor/elementwise.h"
 
+#include "tensor/move.h"
 #include "tensor/pack.h"
 #include "tensor/parallel.h"
 
@@ -18,8 +23,11 @@
 enum {
     GRAIN = 1 << 14,        // items a thread takes at a time; below two of these one core is faster
     SHORT_ROW = 64,         // items that are not worth a call
+    CHEAP_ROW = 512,        // the same where operands are packed by whole vectors
     BUFFER_BYTES = 1 << 14, // of a packed operand
+    BLOCK_ITEMS = 1 << 11,  // that are worth a call
     TILE_COLUMNS = 128,     // items of a tile along the result's rows
+    STAGE_BYTES = 1 << 10,  // of a large result, made in L1
     MIN_TILE_ROWS = 4,      // an operand with larger items is not packed
     MAX_INPUTS = CT__MAX_OPERANDS - 1,
 };
@@ -35,12 +43,90 @@ struct run {
     size_t size[CT__MAX_OPERANDS]; // of an item
     enum handing handing[CT__MAX_OPERANDS];
     int64_t tile_rows, tile_columns; // of tiles; of blocks the rows
+    bool streams;                    // past the caches
     atomic_bool failed;
 };
 
 struct buffers {
     _Alignas(64) char bytes[MAX_INPUTS][BUFFER_BYTES + 2 * CT__PACK_SLACK];
 };
+
+// --- calls of the loop
+
+// Past the caches, piece by piece; the loop sees the same operands.
+static size_t call_staged(const struct run *run, size_t n, char *const ptr[],
+                          const ptrdiff_t step[]) {
+    _Alignas(64) char stage[STAGE_BYTES];
+    int last = run->nest.operands - 1;
+    size_t size = run->size[last], most = STAGE_BYTES / size;
+    size_t ahead = (-(uintptr_t)ptr[last] % STAGE_BYTES) / size; // from there on pieces are aligned
+    char *at[CT__MAX_OPERANDS];
+    for (size_t begin = 0, count; begin < n; begin += count) {
+        count = begin == 0 && ahead > 0 ? ahead : most;
+        count = n - begin < count ? n - begin : count;
+        for (int i = 0; i < last; i++)
+            at[i] = ptr[i] + (ptrdiff_t)begin * step[i];
+        at[last] = stage;
+        size_t done = run->fn(run->context, count, at, step);
+        ct__moves()->stream(ptr[last] + begin * size, stage, done * size);
+        if (done < count)
+            return begin + done;
+    }
+    return n;
+}
+
+static size_t call(const struct run *run, size_t n, char *const ptr[], const ptrdiff_t step[]) {
+    return run->streams ? call_staged(run, n, ptr, step) : run->fn(run->context, n, ptr, step);
+}
+
+static void end_calls(const struct run *run) {
+    if (run->streams)
+        ct__moves()->end();
+}
+
+// Whether the result is written past the caches: not where it is an operand too, as its lines are
+// read then.
+static bool shall_stream(const struct run *run, size_t count) {
+    int last = run->nest.operands - 1;
+    if (!ct__streams(count * run->size[last]) || run->size[last] > STAGE_BYTES / 16)
+        return false;
+    for (int i = 0; i < last; i++)
+        if (run->ptr[i] == run->ptr[last])
+            return false;
+    return true;
+}
+
+// --- operands without a walk
+
+// Sets the loop's operands up where each lies as the result does or is one item.
+static bool plan_direct(struct run *run, int n, const ct_tensor *const in[], size_t count,
+                        size_t size, char *to) {
+    run->nest.operands = n + 1;
+    run->nest.rank = 1;
+    for (int i = 0; i < n; i++) {
+        bool one = in[i]->count == 1;
+        if (!one && (in[i]->count != count || !ct_is_dense(in[i])))
+            return false;
+        run->ptr[i] = ct__first(in[i]);
+        run->size[i] = in[i]->scalar->size;
+        run->nest.step[i][0] = one && count > 1 ? 0 : (int64_t)run->size[i];
+    }
+    run->ptr[n] = to;
+    run->size[n] = size;
+    run->nest.step[n][0] = (int64_t)size;
+    return true;
+}
+
+// Items begin to end; returns how many of them are done.
+static size_t do_direct(const struct run *run, size_t begin, size_t end) {
+    char *ptr[CT__MAX_OPERANDS];
+    ptrdiff_t step[CT__MAX_OPERANDS];
+    for (int i = 0; i < run->nest.operands; i++) {
+        step[i] = (ptrdiff_t)run->nest.step[i][0];
+        ptr[i] = run->ptr[i] + (ptrdiff_t)begin * step[i];
+    }
+    return call(run, end - begin, ptr, step);
+}
 
 // --- the nest
 
@@ -112,7 +198,7 @@ static size_t do_rows(const struct run *run, size_t begin, size_t end) {
         size_t count = extent - from < end - at ? extent - from : end - at;
         for (int i = 0; i < nest->operands; i++)
             ptr[i] = run->ptr[i] + walk.at[i] + (ptrdiff_t)from * step[i];
-        size_t done = run->fn(run->context, count, ptr, step);
+        size_t done = call(run, count, ptr, step);
         at += done;
         if (done < count)
             break;
@@ -134,6 +220,14 @@ static void run_rows(void *context, size_t begin, size_t end) {
     struct run *run = context;
     if (!has_failed(run) && do_rows(run, begin, end) < end - begin)
         fail(run);
+    end_calls(run);
+}
+
+static void run_direct(void *context, size_t begin, size_t end) {
+    struct run *run = context;
+    if (!has_failed(run) && do_direct(run, begin, end) < end - begin)
+        fail(run);
+    end_calls(run);
 }
 
 // --- blocks of short rows
@@ -183,27 +277,36 @@ static void run_blocks(void *context, size_t begin, size_t end) {
             if (run->handing[i] == PACKED || (run->handing[i] == PACKED_ONCE && at == begin))
                 gather(run, i, walk, rows, buffers.bytes[i]);
         }
-        if (run->fn(run->context, rows * columns, ptr, step) < rows * columns)
+        if (call(run, rows * columns, ptr, step) < rows * columns)
             fail(run);
     }
+    end_calls(run);
+}
+
+// Whether rows of an operand are made from whole vectors: of one item, or copies of rows.
+static bool packs_fast(const struct run *run, int operand) {
+    int64_t step = run->nest.step[operand][run->nest.rank - 1];
+    return step == 0 || step == (int64_t)run->size[operand];
 }
 
 // Sets a walk in blocks up, if that is the way.
 static bool plan_blocks(struct run *run) {
     const struct ct__nest *nest = &run->nest;
     int last = nest->rank - 1, n = nest->operands - 1;
-    if (last < 1 || nest->shape[last] >= SHORT_ROW)
+    if (last < 1 || nest->shape[last] >= CHEAP_ROW)
         return false;
-    size_t most = BUFFER_BYTES;
+    size_t most = BLOCK_ITEMS;
+    bool cheap = true;
     for (int i = 0; i < n; i++) {
         bool dense = lies_dense(run, i) || stands_still(run, i, last + 1);
         run->handing[i] = dense ? AS_IT_IS : stands_still(run, i, last) ? PACKED_ONCE : PACKED;
+        cheap = cheap && (run->handing[i] != PACKED || packs_fast(run, i));
         size_t fit = BUFFER_BYTES / run->size[i];
         most = fit < most ? fit : most;
     }
     run->handing[n] = AS_IT_IS;
     run->tile_rows = (int64_t)most / nest->shape[last];
-    return run->tile_rows >= MIN_TILE_ROWS;
+    return run->tile_rows >= MIN_TILE_ROWS && (cheap || nest->shape[last] < SHORT_ROW);
 }
 
 // --- tiles
@@ -230,7 +333,7 @@ static void run_tile(struct run *run, const struct ct__walk *walk, int64_t row, 
         row_step[i] = columns * step[i];
     }
     for (int64_t i = 0; i < rows; i++) {
-        if (run->fn(run->context, (size_t)columns, ptr, step) < (size_t)columns) {
+        if (call(run, (size_t)columns, ptr, step) < (size_t)columns) {
             fail(run);
             return;
         }
@@ -259,6 +362,7 @@ static void run_tiles(void *context, size_t begin, size_t end) {
         if (tile + 1 == high * wide)
             ct__walk_next(&walk, nest, last - 1);
     }
+    end_calls(run);
 }
 
 // The loop along which an operand takes its shortest steps, if they are shorter than in the
@@ -333,19 +437,33 @@ static void spread(struct run *run, size_t count) {
     }
 }
 
+// Without a walk; returns how many items are done.
+static size_t run_whole(struct run *run, size_t count) {
+    run->streams = shall_stream(run, count);
+    if (count < 2 * GRAIN)
+        return do_direct(run, 0, count);
+    ct__parallel_for(count, GRAIN, run_direct, run);
+    if (!has_failed(run))
+        return count;
+    run->streams = false; // rare, so simply once more, from the first item on
+    return do_direct(run, 0, count);
+}
+
 size_t ct__for_rows(ct__operand_loop *fn, const void *context, int n, const ct_tensor *const in[],
                     int rank, const int64_t *shape, size_t count, size_t size, char *to) {
     struct run run;
     run.fn = fn;
     run.context = context;
     atomic_init(&run.failed, false);
+    if (plan_direct(&run, n, in, count, size, to))
+        return run_whole(&run, count);
     set_nest(&run, n, in, rank, shape, size, to);
-    if (run.nest.rank == 1 && count < 2 * GRAIN)
-        return do_rows(&run, 0, count);
+    run.streams = shall_stream(&run, count);
     spread(&run, count);
     if (!has_failed(&run))
         return count;
     // Rare, so simply once more, one item after the other, for the first place.
     set_nest(&run, n, in, rank, shape, size, to);
+    run.streams = false;
     return do_rows(&run, 0, count);
 }

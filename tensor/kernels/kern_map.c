@@ -1,8 +1,9 @@
 /* Elementwise kernels: compiled once per instruction set, every row of the table for f32 and f64.
 
-   A loop is written for dense operands only. Operands with another stride are packed, a block at a
-   time, into a buffer that stays in L1, and a strided result is unpacked from one: the arithmetic
-   of an item is the same whatever the layout, and so are its bits. */
+   A loop is written for operands that are dense, or one item again and again, of which it is given
+   a vector. Operands with another stride are packed, a block at a time, into a buffer that stays in
+   L1, and a strided result is unpacked from one: the arithmetic of an item is the same whatever the
+   layout, and so are its bits. */
 
 #include "tensor/kernels/kern_map.h"
 #include "tensor/kernels/vec.h"
@@ -25,14 +26,14 @@
 
 #define INLINE static inline __attribute__((always_inline, unused))
 
-enum { BLOCK = 256, MAX_ARITY = 3, NO_MASK = -1 };
+enum { BLOCK = 256, MAX_ARITY = 3, NO_MASK = -1, VECTOR_BYTES = 64, MASK_BYTES = 16 };
 
-/* One op of one type: a loop over dense operands. */
+/* One op of one type: a loop over operands that go on by step[i] items for each vector. */
 struct map {
-    void (*dense)(size_t n, const void *const x[], void *y);
+    void (*dense)(size_t n, const void *const x[], const size_t step[], void *y);
     int arity;
     int mask_operand; /* the operand (or, at `arity`, the result) of one byte, or NO_MASK */
-    size_t item;
+    size_t item, lanes;
 };
 
 static size_t operand_size(const struct map *map, int i) {
@@ -52,6 +53,21 @@ static void pack(size_t size, size_t n, const char *from, ptrdiff_t step, char *
             to[i] = from[(ptrdiff_t)i * step];
 }
 
+/* A whole vector of one item, by one wide store: it is read at once. */
+static void spread(size_t size, const char *from, char *to) {
+    float x;
+    double y;
+    if (size == 8) {
+        memcpy(&y, from, 8);
+        f64v_store((double *)(void *)to, f64v_set1(y));
+    } else if (size == 4) {
+        memcpy(&x, from, 4);
+        f32v_store((float *)(void *)to, f32v_set1(x));
+    } else {
+        memset(to, *from, MASK_BYTES);
+    }
+}
+
 static void unpack(size_t size, size_t n, const char *from, char *to, ptrdiff_t step) {
     if (size == 8)
         for (size_t i = 0; i < n; i++)
@@ -65,43 +81,50 @@ static void unpack(size_t size, size_t n, const char *from, char *to, ptrdiff_t 
 }
 
 static void run_strided(const struct map *map, size_t n, char *const ptr[],
-                        const ptrdiff_t step[]) {
+                        const ptrdiff_t step[], const void *const x[], const size_t next[]) {
     _Alignas(64) char buffer[MAX_ARITY + 1][BLOCK * sizeof(double)];
     int last = map->arity;
     bool dense_result = step[last] == (ptrdiff_t)operand_size(map, last);
-    for (int i = 0; i < last; i++)
-        if (step[i] == 0)
-            pack(operand_size(map, i), n < BLOCK ? n : BLOCK, ptr[i], 0, buffer[i]);
     for (size_t at = 0; at < n; at += BLOCK) {
         size_t count = n - at < BLOCK ? n - at : BLOCK;
-        const void *x[MAX_ARITY];
+        const void *block[MAX_ARITY];
         for (int i = 0; i < last; i++) {
             size_t size = operand_size(map, i);
             const char *from = ptr[i] + (ptrdiff_t)at * step[i];
             bool in_place = step[i] == (ptrdiff_t)size;
-            x[i] = in_place ? from : buffer[i];
+            block[i] = in_place ? from : step[i] == 0 ? x[i] : buffer[i];
             if (!in_place && step[i] != 0)
                 pack(size, count, from, step[i], buffer[i]);
         }
         char *y = ptr[last] + (ptrdiff_t)at * step[last];
-        map->dense(count, x, dense_result ? y : buffer[last]);
+        map->dense(count, block, next, dense_result ? y : buffer[last]);
         if (!dense_result)
             unpack(operand_size(map, last), count, buffer[last], y, step[last]);
     }
 }
 
 static void run_map(const struct map *map, size_t n, char *const ptr[], const ptrdiff_t step[]) {
+    _Alignas(64) char vector[MAX_ARITY][VECTOR_BYTES];
     const void *x[MAX_ARITY];
-    bool dense = true;
-    for (int i = 0; i <= map->arity; i++)
-        dense = dense && step[i] == (ptrdiff_t)operand_size(map, i);
-    if (!dense) {
-        run_strided(map, n, ptr, step);
-        return;
-    }
-    for (int i = 0; i < map->arity; i++)
+    size_t next[MAX_ARITY];
+    bool strided = step[map->arity] != (ptrdiff_t)operand_size(map, map->arity);
+    for (int i = 0; i < map->arity; i++) {
+        size_t size = operand_size(map, i);
         x[i] = ptr[i];
-    map->dense(n, x, ptr[map->arity]);
+        next[i] = map->lanes;
+        if (step[i] == (ptrdiff_t)size)
+            continue;
+        strided |= step[i] != 0;
+        if (step[i] != 0)
+            continue;
+        spread(size, ptr[i], vector[i]);
+        x[i] = vector[i];
+        next[i] = 0;
+    }
+    if (strided)
+        run_strided(map, n, ptr, step, x, next);
+    else
+        map->dense(n, x, next, ptr[map->arity]);
 }
 
 #define T     float

@@ -10,6 +10,8 @@
  *   first(v)       lane 0
  *   transpose(v)   v is an array of as many vectors as lanes: lane j of v[i] and lane i of v[j]
  *                  change places
+ *   stream(p, v)   a store past the caches, where the machine has one; p is aligned to the vector;
+ *                  ct_vec_stream_end() puts all of them before what comes after
  */
 
 #include "vec.h"
@@ -53,6 +55,17 @@ CT_VEC_INLINE void f64v_transpose(f64v *v) {
     (void)v;
 }
 
+CT_VEC_INLINE void f32v_stream(float *p, f32v v) {
+    *p = v;
+}
+
+CT_VEC_INLINE void f64v_stream(double *p, f64v v) {
+    *p = v;
+}
+
+CT_VEC_INLINE void ct_vec_stream_end(void) {
+}
+
 #elif CT_ISA_LEVEL == 1
 
 CT_VEC_INLINE f32v f32v_down(f32v v, int h) {
@@ -79,6 +92,18 @@ CT_VEC_INLINE void f32v_transpose(f32v *v) {
         v[i] = _mm256_permute2f128_ps(t[i], t[i + 4], 0x20);
         v[i + 4] = _mm256_permute2f128_ps(t[i], t[i + 4], 0x31);
     }
+}
+
+CT_VEC_INLINE void f32v_stream(float *p, f32v v) {
+    _mm256_stream_ps(p, v);
+}
+
+CT_VEC_INLINE void f64v_stream(double *p, f64v v) {
+    _mm256_stream_pd(p, v);
+}
+
+CT_VEC_INLINE void ct_vec_stream_end(void) {
+    _mm_sfence();
 }
 
 CT_VEC_INLINE f64v f64v_down(f64v v, int h) {
@@ -132,6 +157,18 @@ CT_VEC_INLINE void f32v_transpose(f32v *v) {
         v[i + 4] = _mm512_shuffle_f32x4(c, d, 0x88);
         v[i + 12] = _mm512_shuffle_f32x4(c, d, 0xdd);
     }
+}
+
+CT_VEC_INLINE void f32v_stream(float *p, f32v v) {
+    _mm512_stream_ps(p, v);
+}
+
+CT_VEC_INLINE void f64v_stream(double *p, f64v v) {
+    _mm512_stream_pd(p, v);
+}
+
+CT_VEC_INLINE void ct_vec_stream_end(void) {
+    _mm_sfence();
 }
 
 CT_VEC_INLINE f64v f64v_down(f64v v, int h) {
