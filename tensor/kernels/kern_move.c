@@ -94,13 +94,13 @@ static void turn(size_t size, size_t m, size_t n, const char *from, ptrdiff_t fr
         turn_items(16, m, n, from, from_step, to, to_step);
 }
 
-
 static void stream(char *to, const char *from, size_t bytes) {
     enum { VECTOR = sizeof(f32v) };
     size_t head = smaller(-(uintptr_t)to % VECTOR, bytes), at = head;
     memcpy(to, from, head);
     for (; at + VECTOR <= bytes; at += VECTOR)
-        f32v_stream((float *)(void *)(to + at), f32v_load((const float *)(const void *)(from + at)));
+        f32v_stream((float *)(void *)(to + at),
+                    f32v_load((const float *)(const void *)(from + at)));
     memcpy(to + at, from + at, bytes - at);
 }
 INLINE void fill_vectors(char *to, const char *pattern, size_t bytes, bool past) {
