@@ -10,6 +10,10 @@
 int gaussian_mixture_main(void);
 #include "examples/gaussian_mixture.c"
 #undef main
+#define main bundle_adjustment_main
+int bundle_adjustment_main(void);
+#include "examples/bundle_adjustment.c"
+#undef main
 
 static json_t *expected_of(const char *name) {
     char path[256];
@@ -114,10 +118,91 @@ START_TEST(mixtures_agree_in_both_modes) {
 }
 END_TEST
 
+/* --- bundle adjustment --- */
+
+/* Sizes, then one camera, point, weight and measurement, which stand for all. */
+static ct_tensor *read_scene(struct scene *s) {
+    char path[256];
+    long cameras, points, sightings;
+    double one[CAMERA + POINT + 1 + 2];
+    snprintf(path, sizeof path, "%s/adbench/ba/test.txt", golden_cases());
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%ld %ld %ld", &cameras, &points, &sightings), 3);
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++)
+        ck_assert_int_eq(fscanf(file, "%lf", &one[i]), 1);
+    fclose(file);
+    *s = scene_of(cameras, points, sightings);
+    for (int64_t i = 0; i < 2 * sightings; i++)
+        ct_set_flat(s->measured, i, one[CAMERA + POINT + 1 + i % 2]);
+    int64_t unknowns = cameras * CAMERA + points * POINT + sightings;
+    ct_tensor *x = ct_zeros(CT_F64, 1, &unknowns);
+    double *items = ct_data_for_write(x);
+    for (int64_t i = 0; i < unknowns; i++)
+        items[i] = i < cameras * CAMERA       ? one[i % CAMERA]
+                   : i < unknowns - sightings ? one[CAMERA + (i - cameras * CAMERA) % POINT]
+                                              : one[CAMERA + POINT];
+    return x;
+}
+
+/* The column of the k-th of the 15 entries that ADBench stores for a sighting. */
+static size_t column_of(const struct scene *s, size_t sighting, size_t k) {
+    size_t cameras = (size_t)s->cameras, points = (size_t)s->points;
+    if (k < CAMERA)
+        return sighting % cameras * CAMERA + k;
+    if (k < CAMERA + POINT)
+        return cameras * CAMERA + sighting % points * POINT + k - CAMERA;
+    return cameras * CAMERA + points * POINT + sighting;
+}
+
+START_TEST(bundle_adjustment_is_adbenchs_and_sparse) {
+    json_t *expected = expected_of("ba/test.txt");
+    if (!expected) {
+        ct_test_skip("the folder of cases has no adbench");
+        return;
+    }
+    struct scene s;
+    ct_tensor *x = read_scene(&s), *value, *slope[1];
+    const ct_tensor *in[] = {x};
+    ck_assert_int_eq(ct_vjp(residuals, &s, 1, in, NULL, &value, slope), CT_OK);
+    size_t sightings = (size_t)s.sightings;
+    json_t *pair = json_object_get(expected, "reproj_err_pair");
+    for (size_t i = 0; i < 2 * sightings; i++)
+        ck_assert_double_eq_tol(item_of(value, i), json_number_value(json_array_get(pair, i % 2)),
+                                1e-8);
+    ck_assert_double_eq_tol(item_of(value, 2 * sightings),
+                            json_number_value(json_object_get(expected, "w_err")), 1e-8);
+    ct_pattern *p = ct_jacobian_pattern(residuals, &s, 1, in, 0);
+    ct_tensor *entries = ct_jacobian_sparse(residuals, &s, 1, in, 0, p),
+              *dense = ct_pattern_dense(p, entries);
+    ck_assert_msg(dense != NULL, "%s", ct_error()->message);
+    ck_assert_uint_eq(ct_pattern_rows(p),
+                      (size_t)json_integer_value(json_object_get(expected, "J_nrows")));
+    ck_assert_uint_eq(ct_pattern_columns(p),
+                      (size_t)json_integer_value(json_object_get(expected, "J_ncols")));
+    /* ADBench stores two zeros for the principal point of each sighting. */
+    ck_assert_uint_eq(ct_pattern_count(p) + 2 * sightings,
+                      (size_t)json_integer_value(json_object_get(expected, "J_nnz")));
+    ck_assert_uint_lt(ct_pattern_colours(p), 20);
+    json_t *numbers = json_object_get(expected, "J_vals_prefix");
+    for (size_t i = 0; i < json_array_size(numbers); i++) {
+        size_t row = i / 15, column = column_of(&s, row / 2, i % 15);
+        if (row >= 2 * sightings)
+            row = i - 15 * 2 * sightings, column = column_of(&s, row, 14), row += 2 * sightings;
+        ck_assert_double_eq_tol(item_of(dense, row * ct_pattern_columns(p) + column),
+                                json_number_value(json_array_get(numbers, i)), 1e-8);
+    }
+    ct_free(x), ct_free(value), ct_free(slope[0]), ct_free(entries), ct_free(dense);
+    ct_pattern_free(p), free_scene(&s);
+    json_decref(expected);
+}
+END_TEST
+
 Suite *suite_adbench(void) {
     Suite *suite = suite_create("adbench");
     TCase *tc = tcase_create("adbench");
     tcase_add_test(tc, the_mixture_of_gaussians_is_adbenchs);
+    tcase_add_test(tc, bundle_adjustment_is_adbenchs_and_sparse);
     tcase_add_loop_test(tc, mixtures_agree_in_both_modes, 0, 3);
     suite_add_tcase(suite, tc);
     return suite;
