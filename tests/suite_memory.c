@@ -1,5 +1,7 @@
 #include <check.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -144,6 +146,7 @@ struct churn {
     uint32_t seed;
     int steps;
     int torn; // blocks that did not hold what was written
+    atomic_bool stop;
 };
 
 static void *churn(void *argument) {
@@ -151,7 +154,7 @@ static void *churn(void *argument) {
     uint32_t state = c->seed;
     unsigned char *blocks[16] = {NULL};
     size_t sizes[16] = {0};
-    for (int i = 0; i < c->steps; i++) {
+    for (int i = 0; i < c->steps && !atomic_load(&c->stop); i++) {
         state = state * 1664525u + 1013904223u;
         size_t slot = state >> 28, bytes = state >> 8 & 4095;
         if (sizes[slot] && blocks[slot][sizes[slot] - 1] != slot)
@@ -169,7 +172,10 @@ static void *churn(void *argument) {
 
 START_TEST(threads_share_the_cache) {
     pthread_t threads[4];
-    struct churn churns[4] = {{1, 20000, 0}, {2, 20000, 0}, {3, 20000, 0}, {4, 20000, 0}};
+    struct churn churns[4] = {{.seed = 1, .steps = 20000},
+                              {.seed = 2, .steps = 20000},
+                              {.seed = 3, .steps = 20000},
+                              {.seed = 4, .steps = 20000}};
     ct_cache_limit(20000); // so that blocks come and go
     for (int i = 0; i < 4; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, churn, &churns[i]), 0);
@@ -306,7 +312,8 @@ static void *clear_often(void *argument) {
 
 START_TEST(caches_may_be_emptied_at_any_time) {
     pthread_t threads[3], clearer;
-    struct churn churns[3] = {{6, 40000, 0}, {7, 40000, 0}, {8, 40000, 0}};
+    struct churn churns[3] = {
+        {.seed = 6, .steps = 40000}, {.seed = 7, .steps = 40000}, {.seed = 8, .steps = 40000}};
     ck_assert_int_eq(pthread_create(&clearer, NULL, clear_often, NULL), 0);
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, churn, &churns[i]), 0);
@@ -351,11 +358,12 @@ END_TEST
 /// A size that churn() leaves alone, so that the cache has it: a sanitizer's own allocator does not survive a fork.
 START_TEST(fork_while_another_thread_allocates) {
     pthread_t thread;
-    struct churn c = {5, 400000, 0};
+    struct churn c = {.seed = 5, .steps = INT_MAX};
     allocate_once(NULL);
     ck_assert_int_eq(pthread_create(&thread, NULL, churn, &c), 0);
     for (int i = 0; i < 100; i++)
         ck_assert_int_eq(in_child(allocate_once, NULL), 0);
+    atomic_store(&c.stop, true);
     pthread_join(thread, NULL);
     ck_assert_int_eq(c.torn, 0);
 }
