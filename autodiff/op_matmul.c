@@ -30,8 +30,6 @@ static ct_var with_batch(ct_var v, int rank, const int64_t *batch) {
 static ct_var record(ct_var a, ct_var b) {
     const ct_tensor *x = ct__value_of(a), *z = ct__value_of(b);
     int64_t batch[CT_MAX_RANK];
-    if (ct_rank(x) == 2 && ct_rank(z) == 2)
-        return ct__record(CT_OP_matmul, 2, (const ct_var[]){a, b}, NULL);
     int rank = ct_broadcast_shape(ct_rank(x) - 2, ct_shape(x), ct_rank(z) - 2, ct_shape(z), batch);
     if (rank >= 0 && ct_can_matmul(x, z)) {
         a = with_batch(a, rank + 2, batch);
@@ -60,7 +58,15 @@ static ct_var record_vectors(ct_var a, ct_var b, int rank_a, int rank_b) {
     return y;
 }
 
+/* Neither a batch nor a vector. */
+static bool are_matrices(ct_var a, ct_var b) {
+    const ct_tensor *x = ct__live_value(a), *z = ct__live_value(b);
+    return x && z && ct_rank(x) == 2 && ct_rank(z) == 2;
+}
+
 ct_var ct_var_matmul(ct_var a, ct_var b) {
+    if (are_matrices(a, b))
+        return ct__record(CT_OP_matmul, 2, (const ct_var[]){a, b}, NULL);
     const ct_tensor *x = a.tape == b.tape ? ct__operand(a) : NULL, *z = x ? ct__operand(b) : NULL;
     const ct_var in[] = {a, b};
     if (!x || !z || ct_rank(x) == 0 || ct_rank(z) == 0)

@@ -108,8 +108,10 @@ static ct_tensor *nameless_value(enum ct_op op, int n, const ct_tensor *const va
 }
 
 /* Runs an op on operands that have been checked, and appends it. */
-static ct_var run_op(ct_tape *tape, enum ct_op op, int n, const ct_var *in,
-                     const ct_tensor *const values[], const struct ct__attr *attr) {
+static inline __attribute__((always_inline)) ct_var run_op(ct_tape *tape, enum ct_op op, int n,
+                                                           const ct_var *in,
+                                                           const ct_tensor *const values[],
+                                                           const struct ct__attr *attr) {
     ct_tensor *value = tape->recording_backward && any_names(n, values)
                            ? nameless_value(op, n, values, attr)
                            : value_of(op, n, values, attr);
@@ -203,27 +205,17 @@ static __attribute__((noinline)) ct_var record_any(ct_tape *tape, enum ct_op op,
     return run_op(tape, op, n, in, values, NULL);
 }
 
-/* Whether some operand, but not all, is a single item that has to be broadcast. */
-static inline bool broadcasts_item(int n, const ct_var *in, const ct_tensor *const values[]) {
-    int rank = ct_rank(values[0]);
-    for (int i = 1; i < n; i++)
-        if (ct_rank(values[i]) != rank)
-            for (int k = 0; k < n; k++)
-                if (ct_rank(values[k]) == 0 && !rides_along(in[k]))
-                    return true;
-    return false;
-}
-
 ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in) {
     const ct_tensor *values[CT__MAX_INPUTS] = {NULL};
+    unsigned constants = 0;
     ct_tape *tape = find_operands(n, in, values);
     if (!tape)
         return refuse_operands(n, in);
-    if (!broadcasts_item(n, in, values)) {
-        ct_tensor *value = ct__apply_small(op, n, values);
-        if (value)
-            return ct__append_op(tape, op, n, in, value, NULL);
-    }
+    for (int i = 0; i < n; i++)
+        constants |= (unsigned)(tape->nodes[in[i].index].kind == CT__NODE_CONSTANT) << i;
+    ct_tensor *value = ct__apply_small(op, n, values, constants);
+    if (value)
+        return ct__append_op(tape, op, n, in, value, NULL);
     return record_any(tape, op, n, in, values);
 }
 

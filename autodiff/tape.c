@@ -140,7 +140,8 @@ const struct ct__node *ct__node(ct_var v) {
 
 /* --- growing --- */
 
-static bool grow(void **items, size_t size, size_t length, size_t *capacity, size_t extra) {
+static __attribute__((noinline)) bool grow(void **items, size_t size, size_t length,
+                                           size_t *capacity, size_t extra) {
     size_t wanted = *capacity ? 2 * *capacity : 64;
     while (wanted < length + extra)
         wanted *= 2;
@@ -170,14 +171,14 @@ static bool add_text(ct_tape *tape, const char *text, uint32_t *offset) {
     return true;
 }
 
-static bool add_attr(ct_tape *tape, const struct ct__attr *attr, uint32_t *index) {
+/* The place of a copy of the attributes, or CT__NO_NODE. */
+static inline uint32_t add_attr(ct_tape *tape, const struct ct__attr *attr) {
     void *items = tape->attrs;
     if (!reserve(&items, sizeof *attr, tape->attr_length, &tape->attr_capacity, 1))
-        return false;
+        return CT__NO_NODE;
     tape->attrs = items;
-    *index = (uint32_t)tape->attr_length;
-    tape->attrs[tape->attr_length++] = *attr;
-    return true;
+    tape->attrs[tape->attr_length] = *attr;
+    return (uint32_t)tape->attr_length++;
 }
 
 bool ct__may_not_record(ct_tape *tape) {
@@ -191,20 +192,20 @@ bool ct__may_not_record(ct_tape *tape) {
     return false;
 }
 
-/* Room for another node and its attributes, which are copied. The node is not counted yet; NULL after
-   the sticky error. */
-static inline struct ct__node *next_node(ct_tape *tape, const struct ct__attr *attr) {
-    uint32_t place = CT__NO_NODE;
+static __attribute__((noinline)) bool grow_nodes(ct_tape *tape) {
     void *items = tape->nodes;
-    bool room = reserve(&items, sizeof *tape->nodes, tape->length, &tape->capacity, 1);
-    if (room)
+    bool grown = grow(&items, sizeof *tape->nodes, tape->length, &tape->capacity, 1);
+    if (grown)
         tape->nodes = items;
-    if (!room || (attr && !add_attr(tape, attr, &place))) {
-        ct__tape_fail(tape, CT_ENOMEM, "out of memory for node %zu of the tape", tape->length);
+    return grown;
+}
+
+/* Another node, which is not counted yet; NULL where there is no memory. */
+static inline struct ct__node *next_node(ct_tape *tape) {
+    if (tape->length >= tape->capacity && !grow_nodes(tape))
         return NULL;
-    }
     struct ct__node *node = &tape->nodes[tape->length];
-    node->attr = place;
+    node->attr = CT__NO_NODE;
     node->released = false;
     node->generation = tape->generation;
     node->scope = tape->scope;
@@ -214,16 +215,33 @@ static inline struct ct__node *next_node(ct_tape *tape, const struct ct__attr *a
     return node;
 }
 
+static __attribute__((noinline)) ct_var no_room(ct_tape *tape, ct_tensor *value) {
+    ct_free(value);
+    return ct__tape_fail(tape, CT_ENOMEM, "out of memory for node %zu of the tape", tape->length);
+}
+
 ct_var ct__append_input(ct_tape *tape, enum ct__node_kind kind, ct_tensor *value) {
-    struct ct__node *node = next_node(tape, NULL);
-    if (!node) {
-        ct_free(value);
-        return (ct_var){tape, CT__NO_NODE, 0};
-    }
+    struct ct__node *node = next_node(tape);
+    if (!node)
+        return no_room(tape, value);
     node->value = value;
     node->kind = (uint8_t)kind;
     node->op = 0;
     node->inputs = 0;
+    return (ct_var){tape, (uint32_t)tape->length++, tape->generation};
+}
+
+ct_var ct__append_op(ct_tape *tape, enum ct_op op, int n, const ct_var *in, ct_tensor *value,
+                     const struct ct__attr *attr) {
+    struct ct__node *node = next_node(tape);
+    if (!node || (attr && (node->attr = add_attr(tape, attr)) == CT__NO_NODE))
+        return no_room(tape, value);
+    node->value = value;
+    node->kind = CT__NODE_OP;
+    node->op = (uint16_t)op;
+    node->inputs = (uint8_t)n;
+    for (int i = 0; i < n; i++)
+        node->in[i] = in[i].index;
     return (ct_var){tape, (uint32_t)tape->length++, tape->generation};
 }
 
@@ -267,22 +285,6 @@ ct_var ct_constant_of(ct_tape *tape, const ct_scalar *scalar, double value) {
     if (!item)
         return ct__tape_fail(tape, ct_error()->code, "ct_constant_of: %s", ct_error()->message);
     return ct__append_input(tape, CT__NODE_CONSTANT, item);
-}
-
-ct_var ct__append_op(ct_tape *tape, enum ct_op op, int n, const ct_var *in, ct_tensor *value,
-                     const struct ct__attr *attr) {
-    struct ct__node *node = next_node(tape, attr);
-    if (!node) {
-        ct_free(value);
-        return (ct_var){tape, CT__NO_NODE, 0};
-    }
-    node->value = value;
-    node->kind = CT__NODE_OP;
-    node->op = (uint16_t)op;
-    node->inputs = (uint8_t)n;
-    for (int i = 0; i < n; i++)
-        node->in[i] = in[i].index;
-    return (ct_var){tape, (uint32_t)tape->length++, tape->generation};
 }
 
 /* --- names and scopes --- */

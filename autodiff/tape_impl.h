@@ -151,6 +151,12 @@ static inline bool ct__may_record(ct_tape *tape) {
     bool may = tape->status == CT_OK && tape->released == 0 && tape->length < CT__NO_NODE - 1;
     return may || ct__may_not_record(tape);
 }
+/* The value of a variable that is there and was not released, or NULL without an error. */
+static inline const ct_tensor *ct__live_value(ct_var v) {
+    const ct_tape *tape = v.tape;
+    bool live = tape && v.index < tape->length && tape->nodes[v.index].generation == v.generation;
+    return live ? tape->nodes[v.index].value : NULL;
+}
 /* Appends an input, whose kind is not CT__NODE_OP, that owns `value`, which is freed on failure. */
 ct_var ct__append_input(ct_tape *tape, enum ct__node_kind kind, ct_tensor *value);
 /* Appends an op node that owns `value`, which is freed on failure. */

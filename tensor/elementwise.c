@@ -146,30 +146,34 @@ static inline bool look_alike(const ct_tensor *a, const ct_tensor *b) {
     return differ == 0;
 }
 
-/* The operand whose shape the result has, where all lie as the result will, dense, or are one item of
+/* The operand whose shape the result has, where all lie as the result will, dense, or are riders of
    rank 0, and no axis has a name; else NULL. This is most of what small networks do. */
-static inline const ct_tensor *find_pattern(int n, const ct_tensor *const in[]) {
+static inline const ct_tensor *find_pattern(int n, const ct_tensor *const in[], unsigned riders) {
     const ct_tensor *like = in[0];
+    unsigned items = 0; /* operands of rank 0 */
     for (int i = 0; i < n; i++) {
         const ct_tensor *t = in[i];
         if (!t || t->names || !(t->known_dense || ct__is_dense(t)))
             return NULL;
-        if (like->rank == 0)
+        if (t->rank == 0)
+            items |= 1u << i;
+        else if (like->rank == 0)
             like = t;
-        else if (t->rank > 0 && t != like && (t->rank != like->rank || !look_alike(t, like)))
+        else if (t != like && (t->rank != like->rank || !look_alike(t, like)))
             return NULL;
     }
-    return like->count - 1 < SMALL ? like : NULL;
+    return like->count - 1 < SMALL && (like->rank == 0 || (items & ~riders) == 0) ? like : NULL;
 }
 
 /* A small result of such operands by one call of the loop. */
-static inline ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *const in[]) {
+static inline ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *const in[],
+                                     unsigned riders) {
     char *ptr[CT__MAX_OPERANDS];
     ptrdiff_t step[CT__MAX_OPERANDS];
-    const ct_tensor *like = find_pattern(n, in);
+    const ct_tensor *like = find_pattern(n, in, riders);
     if (!like)
         return NULL;
-    enum ct_op_kind kind = ct_op_kind_of(op);
+    enum ct_op_kind kind = (enum ct_op_kind)ct__op_kinds[op];
     const ct_scalar *scalar = in[n - 1]->scalar;
     if (kind == CT_KIND_SELECT ? common_scalar(NULL, op, n, in) != scalar
                                : in[0]->scalar != scalar || (n == 3 && in[1]->scalar != scalar))
@@ -197,8 +201,8 @@ static inline ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *cons
     return NULL;
 }
 
-ct_tensor *ct__apply_small(enum ct_op op, int n, const ct_tensor *const in[]) {
-    return apply_small(op, n, in);
+ct_tensor *ct__apply_small(enum ct_op op, int n, const ct_tensor *const in[], unsigned riders) {
+    return apply_small(op, n, in, riders);
 }
 
 // --- the functions
@@ -221,7 +225,7 @@ static __attribute__((noinline)) ct_tensor *apply_planned(const char *who, enum 
 }
 
 ct_tensor *ct__apply(const char *who, enum ct_op op, int n, const ct_tensor *const in[]) {
-    ct_tensor *out = apply_small(op, n, in);
+    ct_tensor *out = apply_small(op, n, in, ~0u);
     return out ? out : apply_planned(who, op, n, in);
 }
 

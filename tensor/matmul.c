@@ -325,8 +325,42 @@ ct_tensor *ct__matmul_then(const char *who, const ct_tensor *a, const ct_tensor 
     return result;
 }
 
+/* The product of two small matrices of a type with kernels, without names: most of what small networks
+   do, without a plan. NULL, without an error: it is none, or the kernel failed. */
+static ct_tensor *small_product(const ct_tensor *a, const ct_tensor *b) {
+    const ct_scalar *scalar = a->scalar;
+    if (a->rank != 2 || b->rank != 2 || b->scalar != scalar || a->names || b->names ||
+        (scalar != CT_F32 && scalar != CT_F64))
+        return NULL;
+    size_t m = (size_t)a->shape[0], k = (size_t)a->shape[1], n = (size_t)b->shape[1];
+    if (b->shape[0] != a->shape[1] || m - 1 >= SMALL_PRODUCT || k - 1 >= SMALL_PRODUCT ||
+        n - 1 >= SMALL_PRODUCT || m * n > SMALL_PRODUCT / k)
+        return NULL;
+    ct_tensor *result = ct__empty_of(scalar, 2, (int64_t[]){a->shape[0], b->shape[1]}, m * n);
+    if (!result)
+        return NULL;
+    ptrdiff_t size = (ptrdiff_t)scalar->size;
+    const struct ct_matmul_job job = {.m = m,
+                                      .n = n,
+                                      .k = k,
+                                      .a = ct__first(a),
+                                      .a_row = a->strides[0] * size,
+                                      .a_col = a->strides[1] * size,
+                                      .b = ct__first(b),
+                                      .b_row = b->strides[0] * size,
+                                      .b_col = b->strides[1] * size,
+                                      .c = ct__first(result),
+                                      .c_row = (ptrdiff_t)n * size,
+                                      .c_col = size};
+    if (scalar->matmul(scalar, &job) == CT_OK)
+        return result;
+    ct_free(result);
+    return NULL;
+}
+
 ct_tensor *ct__matmul(const char *who, const ct_tensor *a, const ct_tensor *b) {
-    return ct__matmul_then(who, a, b, NULL);
+    ct_tensor *product = a && b ? small_product(a, b) : NULL;
+    return product ? product : ct__matmul_then(who, a, b, NULL);
 }
 
 ct_tensor *ct_matmul(const ct_tensor *a, const ct_tensor *b) {

@@ -1,5 +1,7 @@
 #include "tensor/ct_op.h"
 
+#include "tensor/tensor_impl.h"
+
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
@@ -27,6 +29,23 @@ static const struct row rows[] = {
 #define LINEAR(id, doc)                           ROW(id, LINEAR, 0, NULL, doc, NULL)
 #define BILINEAR(id, doc)                         ROW(id, BILINEAR, 0, NULL, doc, NULL)
 #define GENERAL(id, doc)                          ROW(id, GENERAL, 0, NULL, doc, NULL)
+#include "tensor/ops.def"
+};
+
+#undef ROW
+#define ROW(id, KIND, n, words, text, ...) [CT_OP_##id] = CT_KIND_##KIND,
+const unsigned char ct__op_kinds[CT_OP_COUNT] = {
+#define EW1(id, WORD, d0, value, p0, oracle, doc)                 ROW(id, MAP, 1, , , )
+#define EW2(id, WORD, d0, d1, value, p0, p1, oracle, doc)         ROW(id, MAP, 2, , , )
+#define EW3(id, WORD, d0, d1, d2, value, p0, p1, p2, oracle, doc) ROW(id, MAP, 3, , , )
+#define CMP(id, WORD, value, oracle, doc)                         ROW(id, COMPARE, 2, , , )
+#define TST(id, WORD, value, oracle, doc)                         ROW(id, TEST, 1, , , )
+#define LOGIC1(id, WORD, value, oracle, doc)                      ROW(id, LOGIC, 1, , , )
+#define LOGIC2(id, WORD, value, oracle, doc)                      ROW(id, LOGIC, 2, , , )
+#define SEL(id, WORD, value, p1, p2, oracle, doc)                 ROW(id, SELECT, 3, , , )
+#define LINEAR(id, doc)                                           ROW(id, LINEAR, 0, , , )
+#define BILINEAR(id, doc)                                         ROW(id, BILINEAR, 0, , , )
+#define GENERAL(id, doc)                                          ROW(id, GENERAL, 0, , , )
 #include "tensor/ops.def"
 };
 

@@ -11,8 +11,9 @@ const void *ct__storage_of(const ct_tensor *t);
 /* Applies an elementwise op to as many operands as it takes, with NumPy's broadcasting. `who` names
    the function in errors. */
 ct_tensor *ct__apply(const char *who, enum ct_op op, int n, const ct_tensor *const in[]);
-/* The same where all operands have one shape, are small, dense and without names, or are one item of
-   rank 0 beside those; NULL, without an error, where it is not so or ct__apply() would fail. */
-ct_tensor *ct__apply_small(enum ct_op op, int n, const ct_tensor *const in[]);
+/* The same where all operands have one shape, are small, dense and without names; operand i may also be
+   one item of rank 0 beside those if bit i of `riders` is set. NULL, without an error, where it is not so
+   or ct__apply() would fail. */
+ct_tensor *ct__apply_small(enum ct_op op, int n, const ct_tensor *const in[], unsigned riders);
 
 #endif

@@ -11,11 +11,57 @@ static ct_status fold_rows(void *context, const ct_scalar *scalar, const struct 
     return *done < job->count ? CT_EOVERFLOW : CT_OK;
 }
 
+enum { SMALL = 1 << 14 }; // items that one thread folds in one call
+
+// The fold of a small dense tensor without names over all its axes, the first or the last, by one call
+// of the type's loop, without a plan. NULL, without an error: it is none, or a fold has no result.
+static ct_tensor *fold_small(enum ct_fold kind, const ct_tensor *t, int n, const int *axes,
+                             bool keepdims) {
+    if (!t || n != 1 || !axes || !t->known_dense || t->names || t->rank == 0 || t->count - 1 >= SMALL)
+        return NULL;
+    int axis = axes[0], last = t->rank - 1;
+    bool all = axis == CT_ALL || last == 0;
+    if (axis != CT_ALL && axis < 0)
+        axis += t->rank;
+    if (axis != CT_ALL && axis != 0 && axis != last)
+        return NULL;
+    ct_fold_fn *fn = ct_scalar_fold(t->scalar, kind);
+    size_t length = all ? t->count : (size_t)t->shape[axis], kept = t->count / length;
+    if (!fn || length == 1)
+        return NULL;
+    int64_t shape[CT_MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < t->rank; i++)
+        if (!all && i != axis)
+            shape[rank++] = t->shape[i];
+        else if (keepdims)
+            shape[rank++] = 1;
+    ct_tensor *result = ct__empty_of(t->scalar, rank, shape, kept);
+    if (!result)
+        return NULL;
+    ptrdiff_t size = (ptrdiff_t)t->scalar->size;
+    bool rows = all || axis == last;
+    const struct ct_fold_job job = {.n = length,
+                                    .count = kept,
+                                    .x = ct__first(t),
+                                    .x_step = rows ? size : (ptrdiff_t)kept * size,
+                                    .x_next = rows ? (ptrdiff_t)length * size : size,
+                                    .y = ct__first(result),
+                                    .y_next = size};
+    if (fn(t->scalar, &job) == kept)
+        return result;
+    ct_free(result);
+    return NULL;
+}
+
 // A fold with a result of the same scalar type. `nothing` is its value of no items, NaN where it
 // has none.
 static ct_tensor *fold(const char *who, const char *noun, enum ct_fold kind, double nothing,
                        const ct_tensor *t, int n, const int *axes, bool keepdims) {
     struct ct__reduction r;
+    ct_tensor *small = fold_small(kind, t, n, axes, keepdims);
+    if (small)
+        return small;
     if (!ct__reduce_start(&r, who, noun, t, n, axes, keepdims))
         return NULL;
     if (!ct_scalar_fold(t->scalar, kind))

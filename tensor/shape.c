@@ -305,18 +305,26 @@ static enum fault scan_shape(int rank, const int64_t *shape, int *open, size_t *
         return BAD_RANK;
     if (rank > 0 && !shape)
         return NULL_SHAPE;
-    if (axis_below(-1, rank, shape) >= 0)
-        return NEGATIVE;
-    int64_t given[CT_MAX_RANK] = {0};
+    bool negative = false, fits = true, empty = false;
+    int opens = 0;
+    size_t n = 1;
     *open = -1;
     for (int i = 0; i < rank; i++) {
-        given[i] = shape[i] >= 0 ? shape[i] : 1;
-        if (shape[i] < 0 && *open >= 0)
-            return TWO_OPEN;
-        if (shape[i] < 0)
-            *open = i;
+        if (shape[i] >= 0) {
+            fits &= ct__mul_size(n, (size_t)shape[i], &n);
+            empty |= shape[i] == 0;
+            continue;
+        }
+        negative |= shape[i] < -1;
+        opens++;
+        *open = i;
     }
-    return ct__count_items(1, rank, given, known) ? FITS : OVERFLOWS;
+    if (negative)
+        return NEGATIVE;
+    if (opens > 1)
+        return TWO_OPEN;
+    *known = empty ? 0 : n;
+    return empty || (fits && n <= PTRDIFF_MAX) ? FITS : OVERFLOWS;
 }
 
 static enum fault resolve(size_t count, int rank, const int64_t *shape, int64_t *resolved,

@@ -141,19 +141,25 @@ static inline bool is_small(const ct_scalar *scalar, size_t count) {
     return count * scalar->size <= MAX_COMMON_BYTES;
 }
 
+ct_tensor *ct__empty_of(const ct_scalar *scalar, int rank, const int64_t *shape, size_t count) {
+    if (!is_small(scalar, count))
+        return new_in_two(scalar, rank, shape, count);
+    ct_tensor *t = new_in_one(scalar, rank, count);
+    if (!t)
+        return NULL;
+    for (int i = 0; i < rank; i++)
+        t->shape[i] = shape[i];
+    ct__dense_strides(rank, shape, t->strides);
+    return t;
+}
+
 ct_tensor *ct__empty(const char *who, const ct_scalar *scalar, int rank, const int64_t *shape) {
     size_t count;
     if (ct__check_shape(who, scalar, rank, shape, &count))
         return NULL;
-    bool small = is_small(scalar, count);
-    ct_tensor *t = small ? new_in_one(scalar, rank, count) : new_in_two(scalar, rank, shape, count);
+    ct_tensor *t = ct__empty_of(scalar, rank, shape, count);
     if (!t)
         ct__fail_memory(who, scalar, rank, shape);
-    if (!t || !small)
-        return t;
-    for (int i = 0; i < rank; i++)
-        t->shape[i] = shape[i];
-    ct__dense_strides(rank, shape, t->strides);
     return t;
 }
 

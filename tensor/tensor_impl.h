@@ -188,6 +188,8 @@ ct_tensor *ct__empty(const char *who, const ct_scalar *scalar, int rank, const i
 /* The same with the shape of another tensor, without names; NULL without an error. The caller knows
    that the bytes can be counted. */
 ct_tensor *ct__empty_like(const ct_scalar *scalar, const ct_tensor *like);
+/* The same of `count` items in a shape that is in order, fits and holds so many. */
+ct_tensor *ct__empty_of(const ct_scalar *scalar, int rank, const int64_t *shape, size_t count);
 /* Passes a NULL operand on: NULL, with an error pending. */
 ct_tensor *ct__null(const char *who);
 /* A descriptor that shares t's storage, to be changed by a view. */
@@ -251,5 +253,10 @@ void ct__copy_items(size_t item_size, int rank, const int64_t *shape, const char
 void ct__copy_out(const ct_tensor *t, char *to);
 /* The items of t, with its names, in new dense storage. */
 ct_tensor *ct__dense_copy(const char *who, const ct_tensor *t);
+
+/* --- op_table.c --- */
+
+/* ct_op_kind_of() of an op that there is, for who asks often. */
+extern const unsigned char ct__op_kinds[CT_OP_COUNT];
 
 #endif

@@ -40,7 +40,7 @@ ct_tensor *ct_swap_axes(const ct_tensor *t, int axis, int other) {
         return NULL;
     ct__axis_from(view, axis, t, other);
     ct__axis_from(view, other, t, axis);
-    return ct__view_of_all(view);
+    return ct__view_counted(view);
 }
 
 ct_tensor *ct_transpose(const ct_tensor *t) {
@@ -53,7 +53,7 @@ ct_tensor *ct_transpose(const ct_tensor *t) {
         ct__axis_from(view, t->rank - 2, t, t->rank - 1);
         ct__axis_from(view, t->rank - 1, t, t->rank - 2);
     }
-    return ct__view_of_all(view);
+    return ct__view_counted(view);
 }
 
 // The axes of a permutation, counted from the front. `who` may be NULL.
@@ -80,7 +80,7 @@ ct_tensor *ct_permute(const ct_tensor *t, int n, const int *axes) {
     ct_tensor *view = ct__share(__func__, t);
     for (int i = 0; view && i < n; i++)
         ct__axis_from(view, i, t, from[i]);
-    return view ? ct__view_of_all(view) : NULL;
+    return view ? ct__view_counted(view) : NULL;
 }
 
 bool ct_can_permute(const ct_tensor *t, int n, const int *axes) {
@@ -99,7 +99,7 @@ ct_tensor *ct_move_axis(const ct_tensor *t, int axis, int to) {
     for (int i = axis; i > to; i--)
         ct__axis_from(view, i, t, i - 1);
     ct__axis_from(view, to, t, axis);
-    return ct__view_of_all(view);
+    return ct__view_counted(view);
 }
 
 // --- extents of 1
@@ -118,7 +118,7 @@ ct_tensor *ct_expand_dims(const ct_tensor *t, int axis) {
     for (int i = view->rank++; i > axis; i--)
         ct__axis_from(view, i, t, i - 1);
     ct__set_axis(view, axis, 1, 0);
-    return ct__view_of_all(view);
+    return ct__view_counted(view);
 }
 
 // The axes to be squeezed; with `every` those that can be. `who` may be NULL.
@@ -154,7 +154,7 @@ static ct_tensor *squeeze(const char *who, const ct_tensor *t, int n, const int 
     for (int i = t->rank - 1; i >= 0; i--)
         if (mask & 1u << i)
             ct__remove_axis(view, i);
-    return ct__view_of_all(view);
+    return ct__view_counted(view);
 }
 
 ct_tensor *ct_squeeze(const ct_tensor *t, int axis) {

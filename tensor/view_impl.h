@@ -9,8 +9,8 @@
    tensor, so that no arithmetic is ever done on strides without meaning. */
 ct_tensor *ct__view_end(ct_tensor *view);
 
-/* The same for a view of all the items, whose number is still that of its origin. */
-static inline ct_tensor *ct__view_of_all(ct_tensor *view) {
+/* The same for a view whose number of items is set: that of its origin, often. */
+static inline ct_tensor *ct__view_counted(ct_tensor *view) {
 #ifndef CT_DEBUG
     if (view->count > 0 && !view->names)
         return view;

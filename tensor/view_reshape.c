@@ -64,7 +64,7 @@ static ct_tensor *reshaped(const char *who, const ct_tensor *t, int rank, const 
     view->rank = rank;
     for (int i = 0; i < rank; i++)
         ct__set_axis(view, i, shape[i], strides[i]);
-    return ct__view_of_all(view);
+    return ct__view_counted(view);
 }
 
 // Gives a reshape the names of the first and the last axes of t.

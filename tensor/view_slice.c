@@ -71,7 +71,10 @@ ct_tensor *ct_slice(const ct_tensor *t, int axis, int64_t start, int64_t stop, i
     int64_t first, count;
     ct_slice_range(t->shape[axis], start, stop, step, &first, &count);
     ct__cut_axis(view, axis, first, count, step);
-    return ct__view_end(view);
+    if (count == t->shape[axis] || t->count == 0 || count == 0)
+        return ct__view_end(view);
+    view->count = t->count / (size_t)t->shape[axis] * (size_t)count;
+    return ct__view_counted(view);
 }
 
 ct_status ct__check_slice_all(const char *who, const ct_tensor *t, int n, const int64_t *steps) {
