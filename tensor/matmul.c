@@ -247,14 +247,9 @@ static size_t plan_products(const struct plan *plan, char *to, struct products *
 }
 
 // Whether a failure may leave the target written in part, so that it must not be worked on in
-// place: only the kernels promise that they leave it alone, and only for a single product.
-static bool may_spoil(const struct plan *plan, char *to) {
-    const ct_scalar *scalar = plan->a.t->scalar;
-    struct products p;
-    if (scalar != CT_F32 && scalar != CT_F64)
-        return true;
-    size_t products = plan_products(plan, to, &p);
-    return products > 1 && p.job.k > 0 && p.job.m * p.job.n > LARGE_PRODUCT / p.job.k;
+// place: kernels do not fail.
+static bool may_spoil(const ct_scalar *scalar) {
+    return scalar != CT_F32 && scalar != CT_F64;
 }
 
 static ct_status fail_overflow(const char *who, const struct plan *plan, size_t item) {
@@ -392,7 +387,7 @@ ct_status ct__matmul_into_then(const char *who, ct_tensor *c, const ct_tensor *a
         status = check_names(who, c, a, b);
     if (status)
         return status;
-    if (c != a && c != b && ct__is_writable(c) && !may_spoil(&plan, ct__first(c)))
+    if (c != a && c != b && ct__is_writable(c) && !may_spoil(c->scalar))
         return compute(who, &plan, finish, c->count, ct__first(c));
     struct ct__storage *s = ct__detached(who, c, false);
     if (!s)

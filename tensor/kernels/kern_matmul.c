@@ -4,38 +4,54 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "tensor/alloc.h"
 #include "tensor/kernels/vec.h"
 #include "tensor/kernels/vec_lanes.h"
 #include "tensor/parallel.h"
 
-// The tile of each instruction set: as many accumulators as registers allow beside a row of b.
-#define MM_ROWS_TO_4(XX)  XX(1) XX(2) XX(3) XX(4)
-#define MM_ROWS_TO_6(XX)  MM_ROWS_TO_4(XX) XX(5) XX(6)
-#define MM_ROWS_TO_14(XX) MM_ROWS_TO_6(XX) XX(7) XX(8) XX(9) XX(10) XX(11) XX(12) XX(13) XX(14)
+// The tiles of each instruction set, XX(rows, vectors across): as many accumulators as registers
+// allow beside a row of b.
+#define MM_TO_4(XX, v)  XX(1, v) XX(2, v) XX(3, v) XX(4, v)
+#define MM_TO_6(XX, v)  MM_TO_4(XX, v) XX(5, v) XX(6, v)
+#define MM_TO_7(XX, v)  MM_TO_6(XX, v) XX(7, v)
+#define MM_TO_9(XX, v)  MM_TO_7(XX, v) XX(8, v) XX(9, v)
+#define MM_TO_12(XX, v) MM_TO_9(XX, v) XX(10, v) XX(11, v) XX(12, v)
+#define MM_TO_14(XX, v) MM_TO_12(XX, v) XX(13, v) XX(14, v)
+#define MM_TO_16(XX, v) MM_TO_14(XX, v) XX(15, v) XX(16, v)
 
 #if CT_ISA_LEVEL == 0
-#define MM_ROW_LIST MM_ROWS_TO_4
-enum { MM_ROWS = 4, MM_VECS = 4, MM_WIDE_VECS = 8 };
+#define MM_TILES(XX) MM_TO_4(XX, 1) MM_TO_4(XX, 2) MM_TO_4(XX, 3) MM_TO_4(XX, 4)
+enum { MM_VECS = 4, MM_MOST_ROWS = 4, MM_MOST_ITEMS = 16, MM_STACK_VECS = 4 };
+static const size_t mm_rows[MM_VECS + 1] = {0, 4, 4, 4, 4};
 #elif CT_ISA_LEVEL == 1
-#define MM_ROW_LIST MM_ROWS_TO_6
-enum { MM_ROWS = 6, MM_VECS = 2, MM_WIDE_VECS = 4 };
+#define MM_TILES(XX) MM_TO_12(XX, 1) MM_TO_6(XX, 2)
+enum { MM_VECS = 2, MM_MOST_ROWS = 12, MM_MOST_ITEMS = 12, MM_STACK_VECS = 2 };
+static const size_t mm_rows[MM_VECS + 1] = {0, 12, 6};
 #else
-#define MM_ROW_LIST MM_ROWS_TO_14
-enum { MM_ROWS = 14, MM_VECS = 2, MM_WIDE_VECS = 8 };
+#define MM_TILES(XX) MM_TO_16(XX, 1) MM_TO_14(XX, 2) MM_TO_9(XX, 3) MM_TO_7(XX, 4)
+enum { MM_VECS = 4, MM_MOST_ROWS = 16, MM_MOST_ITEMS = 28, MM_STACK_VECS = 2 };
+static const size_t mm_rows[MM_VECS + 1] = {0, 16, 14, 9, 7};
 #endif
 
+// What was measured on a Sapphire Rapids Xeon (bench/tune_matmul.c), but for the first.
 enum {
     MM_BLOCK = 256,           // steps of k in a chain: the contract
-    MM_FAR = 1024,            // bytes between rows of b above which a panel of it is copied
-    MM_FEW = 4,               // columns that are better taken as rows
-    MM_DIRECT = 1 << 21,      // multiplications up to which the caller works alone, without packing
-    MM_PASS_K = 4 * MM_BLOCK, // steps of k for which operands are packed at a time
-    MM_TASK_ROWS = 42 / MM_ROWS, // panels of a in a task: they stay in L2 for all its columns
-    MM_TASK_COLUMNS = 24,        // panels of b in a task
-    MM_AHEAD = 24,               // steps of k that rows of b are prefetched ahead
-    MM_PIECE = 3072,             // rows, and columns, of c whose operands are packed at a time
+    MM_CHAINS = 8,            // multiplications in flight: fewer take as long
+    MM_FAR = 4096,            // bytes between rows of b above which panels are copied
+    MM_FEW_PANELS = 3,        // panels of rows for which a copy of b does not pay
+    MM_MANY_PANELS = 4,       // panels of columns for which a copy of a pays
+    MM_DIRECT = 1 << 21,      // multiplications up to which the caller works alone, without heap
+    MM_SMALL_ROWS = 64,       // rows up to which a single panel of columns needs no plan
+    MM_TASK = 1 << 19,        // multiplications of a task at least
+    MM_TASKS = 64,            // tasks at most
+    MM_CHUNK_BYTES = 1 << 19, // of a block of b that is worked on at a time: a quarter of L2
+    MM_AHEAD = 24,            // steps of k that rows of b are prefetched ahead
+    MM_LINES = 8,             // rows of b that a single row of a meets at a time
+    MM_DOTS = 4,              // vectors of columns of b that do
+    MM_PAD = 64,              // bytes between copied rows of a, lest they share a set of L1
+    MM_ROWS_OF_A = MM_MOST_ROWS * (MM_BLOCK + MM_PAD / 4),
 };
 
 #define MM_INLINE static inline __attribute__((always_inline))
@@ -67,19 +83,37 @@ struct mm_tile {
     ptrdiff_t b_row;
     char *c;
     ptrdiff_t c_row;
-    bool first; // the first block of k: c is overwritten
+    size_t last;       // items in the last vector across
+    bool first;        // the first block of k: c is overwritten
+    void *keep;        // NULL, or where what is read of b is copied to
+    const char *ahead; // prefetched, a line for each step
+    ptrdiff_t ahead_row;
 };
 
 typedef void mm_tile_fn(const struct mm_tile *t);
 
-// Rows in panels of nearly equal heights, none above MM_ROWS.
-struct mm_cut {
-    size_t count, height, higher; // the first panels are one row higher
+// A product, perhaps swapped, and how it is done.
+struct mm_plan {
+    struct ct_matmul_job job;
+    const struct ct__finish *finish; // NULL, or the epilogue
+    bool swapped;
+    int vecs;                // across a panel of columns
+    size_t rows, width;      // of a tile at most
+    size_t chunk;            // columns whose block of b stays in L2
+    bool pack, keep, copy_a; // copies: of b, of b on the way, of a
+    bool heap;               // whether there is to be room for them
+    size_t band, bands;      // rows of a task, and their number
+    size_t task;             // columns of a task
 };
 
-static struct mm_cut mm_cut(size_t m) {
-    size_t count = (m + MM_ROWS - 1) / MM_ROWS;
-    return (struct mm_cut){.count = count, .height = m / count, .higher = m % count};
+// Lines in panels of nearly equal heights, none above `most`.
+struct mm_cut {
+    size_t count, height, higher; // the first panels are one line higher
+};
+
+MM_INLINE struct mm_cut mm_cut(size_t lines, size_t most) {
+    size_t count = (lines + most - 1) / most;
+    return (struct mm_cut){.count = count, .height = lines / count, .higher = lines % count};
 }
 
 MM_INLINE size_t mm_cut_begin(const struct mm_cut *c, size_t i) {
@@ -114,11 +148,57 @@ static size_t mm_work(const struct ct_matmul_job *job) {
     return work;
 }
 
-// Lines of c, each of n items over k, that are worth a thread: a multiple of unit.
-static size_t mm_grain(size_t n, size_t k, size_t unit) {
-    size_t lines = MM_DIRECT / 4 / n / k + 1;
-    return (lines + unit - 1) / unit * unit;
+// Whether rows so far apart share the sets of L1.
+static bool mm_clash(ptrdiff_t step) {
+    enum { WAY = 4096, NEAR = 256 };
+    return (((size_t)step + NEAR) & (WAY - 1)) < 2 * NEAR;
 }
+
+// Tasks by size alone: bands of rows first, which share their columns of b.
+static void mm_cut_tasks(struct mm_plan *plan) {
+    const struct ct_matmul_job *job = &plan->job;
+    size_t wanted = mm_work(job) / MM_TASK;
+    wanted = wanted < MM_TASKS ? wanted : MM_TASKS;
+    size_t panels = (job->m + plan->rows - 1) / plan->rows;
+    size_t chunks = (job->n + plan->chunk - 1) / plan->chunk;
+    size_t bands = (wanted + chunks - 1) / chunks, least = plan->keep || plan->pack ? 6 : 2;
+    size_t most = (panels + least - 1) / least;
+    bands = bands < most ? bands : most;
+    plan->band = (panels + bands - 1) / bands * plan->rows;
+    plan->bands = (job->m + plan->band - 1) / plan->band;
+    size_t columns = (wanted + plan->bands - 1) / plan->bands;
+    columns = columns < chunks ? chunks : columns;
+    size_t task = (job->n + columns - 1) / columns, unit = 2 * plan->width;
+    plan->task = (task + unit - 1) / unit * unit;
+}
+
+// Columns and rows as they are in the product that was asked for.
+static void mm_finish(const struct mm_plan *plan, size_t i, size_t j, size_t m, size_t n) {
+    const struct ct__finish *f = plan->finish;
+    const struct ct_matmul_job *job = &plan->job;
+    if (!f) {
+        return;
+    }
+    char *c = job->c + (ptrdiff_t)i * job->c_row + (ptrdiff_t)j * job->c_col;
+    if (plan->swapped) {
+        f->run(f->ctx, c, job->c_col, f->row + j, i, n, m);
+    } else {
+        f->run(f->ctx, c, job->c_row, f->row + i, j, m, n);
+    }
+}
+
+static void mm_finish_all(const struct ct_matmul_job *job, const struct ct__finish *f) {
+    if (f) {
+        f->run(f->ctx, job->c, job->c_row, f->row, 0, job->m, job->n);
+    }
+}
+
+// Columns of b that lie along k are turned faster by the narrower vectors: these have three ports.
+#if CT_ISA_LEVEL == 0
+#define MM_DOTS_NAME(name) CT_CAT(name, _scalar)
+#else
+#define MM_DOTS_NAME(name) CT_CAT(name, _avx2)
+#endif
 
 #define ITEM     float
 #define VEC      f32v

@@ -9,8 +9,8 @@
  * multiply-adds in increasing k, from +0; then block sums are added in order, to the first one.
  * Nothing is skipped (0 times infinity is NaN), what c held does not matter, and k = 0 gives +0.
  * A product of more than 2^21 multiplications is spread by ct__parallel_for over rows and columns.
- * Only such a one allocates, and only where m and n both exceed a tile: it packs its operands.
- * CT_ENOMEM leaves c as it was.
+ * Only such a one allocates, for copies of operands; where there is no memory it works without, more
+ * slowly. So a product never fails.
  */
 /*
  * An epilogue: run is called on blocks of c whose items are done, from whichever thread made them.
@@ -36,5 +36,16 @@ CT__MATMUL_NAMES(CT__MATMUL_DECLARE, scalar)
 CT__MATMUL_NAMES(CT__MATMUL_DECLARE, avx2)
 CT__MATMUL_NAMES(CT__MATMUL_DECLARE, avx512)
 #undef CT__MATMUL_DECLARE
+
+/* y[j] = a block of the chain of row x and column j of b, whose items follow each other; columns
+   are b_col bytes apart. Kernels of AVX-512 use that of AVX2. */
+#define CT__MATMUL_DOTS(type, item, isa)                                                           \
+    void ct__##type##_matmul_dots_##isa(item *y, size_t n, size_t kb, const item *x,               \
+                                        const char *b, ptrdiff_t b_col);
+CT__MATMUL_DOTS(f32, float, scalar)
+CT__MATMUL_DOTS(f32, float, avx2)
+CT__MATMUL_DOTS(f64, double, scalar)
+CT__MATMUL_DOTS(f64, double, avx2)
+#undef CT__MATMUL_DOTS
 
 #endif

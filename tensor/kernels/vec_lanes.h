@@ -12,6 +12,9 @@
  *                  change places
  *   stream(p, v)   a store past the caches, where the machine has one; p is aligned to the vector;
  *                  ct_vec_stream_end() puts all of them before what comes after
+ *   load_first(p, n)         the first n items of p, then zeros; none beyond them is read
+ *   load_turned(v, p, step)  the square whose rows of as many items as lanes lie `step` bytes
+ *                            apart, transposed: by loads of quarters it costs half as many shuffles
  */
 
 #include "vec.h"
@@ -53,6 +56,24 @@ CT_VEC_INLINE double f64v_first(f64v v) {
 
 CT_VEC_INLINE void f64v_transpose(f64v *v) {
     (void)v;
+}
+
+CT_VEC_INLINE f32v f32v_load_first(const float *p, size_t n) {
+    return n != 0 ? *p : 0;
+}
+
+CT_VEC_INLINE void f32v_load_turned(f32v *v, const float *p, ptrdiff_t step) {
+    (void)step;
+    *v = *p;
+}
+
+CT_VEC_INLINE f64v f64v_load_first(const double *p, size_t n) {
+    return n != 0 ? *p : 0;
+}
+
+CT_VEC_INLINE void f64v_load_turned(f64v *v, const double *p, ptrdiff_t step) {
+    (void)step;
+    *v = *p;
 }
 
 CT_VEC_INLINE void f32v_stream(float *p, f32v v) {
@@ -121,6 +142,55 @@ CT_VEC_INLINE void f64v_transpose(f64v *v) {
     v[1] = _mm256_permute2f128_pd(b, d, 0x20);
     v[2] = _mm256_permute2f128_pd(a, c, 0x31);
     v[3] = _mm256_permute2f128_pd(b, d, 0x31);
+}
+
+CT_VEC_INLINE f32v f32v_load_first(const float *p, size_t n) {
+    return _mm256_maskload_ps(p, f32v_first_n(n));
+}
+
+CT_VEC_INLINE f64v f64v_load_first(const double *p, size_t n) {
+    return _mm256_maskload_pd(p, f64v_first_n(n));
+}
+
+CT_VEC_INLINE const float *f32v_row(const float *p, ptrdiff_t i, ptrdiff_t step) {
+    return (const float *)(const void *)((const char *)p + i * step);
+}
+
+CT_VEC_INLINE f32v f32v_quarters(const float *p, ptrdiff_t step) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)),
+                                _mm_loadu_ps(f32v_row(p, 4, step)), 1);
+}
+
+CT_VEC_INLINE void f32v_load_turned(f32v *v, const float *p, ptrdiff_t step) {
+    for (int g = 0; g < 8; g += 4) {
+        f32v x[4];
+        for (int r = 0; r < 4; r++) {
+            x[r] = f32v_quarters(f32v_row(p + g, r, step), step);
+        }
+        f32v a = _mm256_unpacklo_ps(x[0], x[1]), b = _mm256_unpackhi_ps(x[0], x[1]);
+        f32v c = _mm256_unpacklo_ps(x[2], x[3]), d = _mm256_unpackhi_ps(x[2], x[3]);
+        v[g] = _mm256_shuffle_ps(a, c, 0x44);
+        v[g + 1] = _mm256_shuffle_ps(a, c, 0xee);
+        v[g + 2] = _mm256_shuffle_ps(b, d, 0x44);
+        v[g + 3] = _mm256_shuffle_ps(b, d, 0xee);
+    }
+}
+
+CT_VEC_INLINE const double *f64v_row(const double *p, ptrdiff_t i, ptrdiff_t step) {
+    return (const double *)(const void *)((const char *)p + i * step);
+}
+
+CT_VEC_INLINE f64v f64v_quarters(const double *p, ptrdiff_t step) {
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p)),
+                                _mm_loadu_pd(f64v_row(p, 2, step)), 1);
+}
+
+CT_VEC_INLINE void f64v_load_turned(f64v *v, const double *p, ptrdiff_t step) {
+    for (int g = 0; g < 4; g += 2) {
+        f64v x = f64v_quarters(p + g, step), y = f64v_quarters(f64v_row(p + g, 1, step), step);
+        v[g] = _mm256_unpacklo_pd(x, y);
+        v[g + 1] = _mm256_unpackhi_pd(x, y);
+    }
 }
 
 #else
@@ -196,6 +266,59 @@ CT_VEC_INLINE void f64v_transpose(f64v *v) {
         v[i + 4] = _mm512_shuffle_f64x2(a, b, 0xdd);
         v[i + 2] = _mm512_shuffle_f64x2(c, d, 0x88);
         v[i + 6] = _mm512_shuffle_f64x2(c, d, 0xdd);
+    }
+}
+
+CT_VEC_INLINE f32v f32v_load_first(const float *p, size_t n) {
+    return _mm512_maskz_loadu_ps(f32v_first_n(n), p);
+}
+
+CT_VEC_INLINE f64v f64v_load_first(const double *p, size_t n) {
+    return _mm512_maskz_loadu_pd(f64v_first_n(n), p);
+}
+
+CT_VEC_INLINE const float *f32v_row(const float *p, ptrdiff_t i, ptrdiff_t step) {
+    return (const float *)(const void *)((const char *)p + i * step);
+}
+
+CT_VEC_INLINE f32v f32v_quarters(const float *p, ptrdiff_t step) {
+    f32v v = _mm512_castps128_ps512(_mm_loadu_ps(p));
+    v = _mm512_insertf32x4(v, _mm_loadu_ps(f32v_row(p, 4, step)), 1);
+    v = _mm512_insertf32x4(v, _mm_loadu_ps(f32v_row(p, 8, step)), 2);
+    return _mm512_insertf32x4(v, _mm_loadu_ps(f32v_row(p, 12, step)), 3);
+}
+
+CT_VEC_INLINE void f32v_load_turned(f32v *v, const float *p, ptrdiff_t step) {
+    for (int g = 0; g < 16; g += 4) {
+        f32v x[4];
+        for (int r = 0; r < 4; r++) {
+            x[r] = f32v_quarters(f32v_row(p + g, r, step), step);
+        }
+        f32v a = _mm512_unpacklo_ps(x[0], x[1]), b = _mm512_unpackhi_ps(x[0], x[1]);
+        f32v c = _mm512_unpacklo_ps(x[2], x[3]), d = _mm512_unpackhi_ps(x[2], x[3]);
+        v[g] = _mm512_shuffle_ps(a, c, 0x44);
+        v[g + 1] = _mm512_shuffle_ps(a, c, 0xee);
+        v[g + 2] = _mm512_shuffle_ps(b, d, 0x44);
+        v[g + 3] = _mm512_shuffle_ps(b, d, 0xee);
+    }
+}
+
+CT_VEC_INLINE const double *f64v_row(const double *p, ptrdiff_t i, ptrdiff_t step) {
+    return (const double *)(const void *)((const char *)p + i * step);
+}
+
+CT_VEC_INLINE f64v f64v_quarters(const double *p, ptrdiff_t step) {
+    f64v v = _mm512_castpd128_pd512(_mm_loadu_pd(p));
+    v = _mm512_insertf64x2(v, _mm_loadu_pd(f64v_row(p, 2, step)), 1);
+    v = _mm512_insertf64x2(v, _mm_loadu_pd(f64v_row(p, 4, step)), 2);
+    return _mm512_insertf64x2(v, _mm_loadu_pd(f64v_row(p, 6, step)), 3);
+}
+
+CT_VEC_INLINE void f64v_load_turned(f64v *v, const double *p, ptrdiff_t step) {
+    for (int g = 0; g < 8; g += 2) {
+        f64v x = f64v_quarters(p + g, step), y = f64v_quarters(f64v_row(p + g, 1, step), step);
+        v[g] = _mm512_unpacklo_pd(x, y);
+        v[g + 1] = _mm512_unpackhi_pd(x, y);
     }
 }
 
