@@ -91,8 +91,27 @@ CT_API ct_var ct_var_smooth_l1(ct_var x, ct_var target, double beta, enum ct_red
 CT_API ct_var ct_var_bce_with_logits(ct_var x, ct_var target, enum ct_reduction reduction);
 /** target (log target - x) for logarithms x of probabilities; 0 where target is 0. */
 CT_API ct_var ct_var_kl_div(ct_var x, ct_var target, enum ct_reduction reduction);
-/** -x[i, label[i]] for logarithms of probabilities [n, classes]. */
-CT_API ct_var ct_var_nll(ct_var x, ct_var labels, enum ct_reduction reduction);
+
+/** How classes count in a loss. Zeros are a loss in which all count alike. */
+struct ct_class_loss {
+    const ct_tensor *weights; /**< of the items of each class: [classes]; NULL for ones */
+    bool has_ignored;         /**< whether items with the label @p ignored count for nothing */
+    int64_t ignored;          /**< any number, a class or not */
+    double smoothing;         /**< in 0 to 1: so much of an item's target is spread over all classes */
+};
+
+/**
+ * -w[label] x[i, label[i, ...], ...] for logarithms x of probabilities: [n, classes, ...], labels [n, ...]. The mean
+ * is the sum divided by the sum of the weights of the items that count. @p classes may be NULL.
+ */
+CT_API ct_var ct_var_nll(ct_var x, ct_var labels, const struct ct_class_loss *classes,
+                         enum ct_reduction reduction);
+/** The same of the log_softmax of logits over axis 1: cross entropy with weights, an ignored label, smoothing. */
+CT_API ct_var ct_var_cross_entropy_of(ct_var logits, ct_var labels, const struct ct_class_loss *classes,
+                                      enum ct_reduction reduction);
+/** -sum over axis 1 of target log_softmax(logits), for targets that are probabilities; 0 where a target is 0. The
+ *  mean is over the items that are left. */
+CT_API ct_var ct_var_cross_entropy_soft(ct_var logits, ct_var target, enum ct_reduction reduction);
 /** @} */
 
 CT_END_DECLS

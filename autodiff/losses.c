@@ -4,8 +4,7 @@
 
 #include "tensor/fail.h"
 
-/* Losses refuse to broadcast; false after the sticky error. */
-static bool fit(const char *who, ct_var x, ct_var target, enum ct_reduction reduction) {
+bool ct__fit_loss(const char *who, ct_var x, ct_var target, enum ct_reduction reduction) {
     const ct_tensor *a = ct__operand(x), *b = a ? ct__operand(target) : NULL;
     char have[CT__SHAPE_TEXT_BYTES], want[CT__SHAPE_TEXT_BYTES];
     if (!a || !b)
@@ -24,7 +23,7 @@ static bool fit(const char *who, ct_var x, ct_var target, enum ct_reduction redu
     return false;
 }
 
-static ct_var gather(ct_var items, enum ct_reduction reduction) {
+ct_var ct__gather_items(ct_var items, enum ct_reduction reduction) {
     const ct_tensor *t = ct__operand(items);
     if (!t || reduction == CT_REDUCE_NONE)
         return items;
@@ -34,14 +33,14 @@ static ct_var gather(ct_var items, enum ct_reduction reduction) {
 }
 
 ct_var ct_var_l1(ct_var x, ct_var target, enum ct_reduction reduction) {
-    if (!fit(__func__, x, target, reduction))
+    if (!ct__fit_loss(__func__, x, target, reduction))
         return ct__null_of(x);
-    return gather(ABS(SUB(x, target)), reduction);
+    return ct__gather_items(ABS(SUB(x, target)), reduction);
 }
 
 static ct_var huber(const char *who, ct_var x, ct_var target, double delta,
                     enum ct_reduction reduction) {
-    if (!fit(who, x, target, reduction))
+    if (!ct__fit_loss(who, x, target, reduction))
         return ct__null_of(x);
     if (!(delta > 0) || isinf(delta))
         return ct__tape_fail_in(who, x.tape, CT_EDOMAIN,
@@ -56,32 +55,34 @@ static ct_var huber(const char *who, ct_var x, ct_var target, double delta,
 }
 
 ct_var ct_var_huber(ct_var x, ct_var target, double delta, enum ct_reduction reduction) {
-    return gather(huber(__func__, x, target, delta, reduction), reduction);
+    return ct__gather_items(huber(__func__, x, target, delta, reduction), reduction);
 }
 
 ct_var ct_var_smooth_l1(ct_var x, ct_var target, double beta, enum ct_reduction reduction) {
     ct_var items = huber(__func__, x, target, beta, reduction);
-    return gather(DIV(items, ct__constant_like(x, beta)), reduction);
+    return ct__gather_items(DIV(items, ct__constant_like(x, beta)), reduction);
 }
 
 /* target softplus(-x) + (1 - target) softplus(x), a product with 0 being 0 at infinity too. */
 ct_var ct_var_bce_with_logits(ct_var x, ct_var target, enum ct_reduction reduction) {
-    if (!fit(__func__, x, target, reduction))
+    if (!ct__fit_loss(__func__, x, target, reduction))
         return ct__null_of(x);
     ct_var is = SMUL(target, SOFTPLUS(NEG(x)));
     ct_var other = SUB(ct__constant_like(x, 1), target);
     ct_var is_not = SMUL(other, SOFTPLUS(x));
-    return gather(ADD(is, is_not), reduction);
+    return ct__gather_items(ADD(is, is_not), reduction);
 }
 
 ct_var ct_var_kl_div(ct_var x, ct_var target, enum ct_reduction reduction) {
-    if (!fit(__func__, x, target, reduction))
+    if (!ct__fit_loss(__func__, x, target, reduction))
         return ct__null_of(x);
     ct_var entropy = SMUL(target, LOG(target));
-    return gather(SUB(entropy, SMUL(target, x)), reduction);
+    return ct__gather_items(SUB(entropy, SMUL(target, x)), reduction);
 }
 
-ct_var ct_var_nll(ct_var x, ct_var labels, enum ct_reduction reduction) {
-    ct_var items = NEG(ct_var_pick(x, labels));
-    return gather(items, reduction);
+ct_var ct_var_cross_entropy_soft(ct_var logits, ct_var target, enum ct_reduction reduction) {
+    if (!ct__fit_loss(__func__, logits, target, reduction))
+        return ct__null_of(logits);
+    ct_var terms = SMUL(target, ct_var_log_softmax(logits, 1));
+    return ct__gather_items(NEG(ct_var_sum(terms, 1, false)), reduction);
 }

@@ -27,4 +27,9 @@ ct_var ct__windows(const char *who, ct_var x, int space, const int64_t *kernel,
 /* The window with its zeros filled in. */
 struct ct_window ct__filled(const struct ct_window *window);
 
+/* Losses refuse to broadcast; false after the sticky error. */
+bool ct__fit_loss(const char *who, ct_var x, ct_var target, enum ct_reduction reduction);
+/* The items, their sum or their mean. */
+ct_var ct__gather_items(ct_var items, enum ct_reduction reduction);
+
 #endif

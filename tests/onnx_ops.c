@@ -570,29 +570,20 @@ static const struct {
     {"Adagrad", "no such optimiser"},
     {"Adam", "an optimiser's step: compared with PyTorch's in the suite optim_steps"},
     {"Momentum", "an optimiser's step: compared with PyTorch's in the suite optim_steps"},
-    {"AveragePool", "no pooling yet"},
-    {"GlobalAveragePool", "no pooling yet"},
-    {"GlobalMaxPool", "no pooling yet"},
-    {"BatchNormalization", "no normalisation yet"},
-    {"InstanceNormalization", "no normalisation yet"},
     {"LayerNormalization", "no normalisation yet"},
     {"Constant", "an op of a graph without inputs"},
-    {"Conv", "no convolution yet"},
-    {"Dropout", "no dropout yet"},
-    {"NegativeLogLikelihoodLoss", "class weights and ignored classes are not there yet"},
-    {"SoftmaxCrossEntropyLoss", "class weights and ignored classes are not there yet"},
 };
 
 const struct onnx_op *onnx_op_of(const char *name) {
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (strcmp(ops[i].name, name) == 0)
             return &ops[i];
-    return NULL;
+    return onnx_network_op(name);
 }
 
 const char *onnx_why_out(const struct onnx_case *c) {
     for (size_t i = 0; i < sizeof outs / sizeof *outs; i++)
         if (strcmp(outs[i].op, c->op) == 0)
             return outs[i].why;
-    return NULL;
+    return onnx_draws(c);
 }

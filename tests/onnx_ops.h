@@ -16,6 +16,10 @@ struct onnx_op {
 /* The ops that we have; NULL where there is none of that name. */
 const struct onnx_op *onnx_op_of(const char *name);
 
+/* Of these, the ops of networks (onnx_network.c), and why a case of them that draws cannot run. */
+const struct onnx_op *onnx_network_op(const char *name);
+const char *onnx_draws(const struct onnx_case *c);
+
 /* Why we lack an op or cannot run a case of it, or NULL. */
 const char *onnx_why_out(const struct onnx_case *c);
 

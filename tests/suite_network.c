@@ -333,7 +333,7 @@ START_TEST(losses_by_their_formulas) {
     ct_tensor *labels = ct_from_doubles(CT_I64, 1, (int64_t[]){2}, 2, (double[]){1, 0});
     ct_var c = ct_constant(tape, labels, NULL);
     ct_free(labels);
-    EXPECT("nll", value(ct_var_nll(l, c, CT_REDUCE_SUM)), 0, 5);
+    EXPECT("nll", value(ct_var_nll(l, c, NULL, CT_REDUCE_SUM)), 0, 5);
 }
 END_TEST
 
@@ -342,6 +342,27 @@ START_TEST(cross_entropy_of_a_logit_is_its_limit_far_out) {
     ct_var y = ct_var_bce_with_logits(x, t, CT_REDUCE_NONE);
     EXPECT("values", value(y), 1e-15, log(2), 0, 0, 0, 0, 800, INF);
     EXPECT("slopes", value(grad(y, x)), 1e-15, 0.25, 0, 0, 0, 0, 1, -1);
+}
+END_TEST
+
+/* Of two items in three classes, the second ignored. */
+START_TEST(classes_are_weighed_ignored_and_smoothed) {
+    ct_tensor *labels = ct_from_doubles(CT_I64, 1, (int64_t[]){3}, 3, (double[]){2, -100, 0});
+    ct_tensor *weights = T1(1, 10, 4);
+    ct_var l = ct_constant(tape, labels, NULL),
+           x = leaf(T2(3, 3, -1, -2, -3, -4, -5, -6, -7, -8, -9));
+    struct ct_class_loss c = {.weights = weights, .has_ignored = true, .ignored = -100};
+    EXPECT("none", value(ct_var_nll(x, l, &c, CT_REDUCE_NONE)), 0, 12, 0, 7);
+    ct_var mean = ct_var_nll(x, l, &c, CT_REDUCE_MEAN);
+    EXPECT("mean", value(mean), 1e-15, 19. / 5);
+    EXPECT("slopes", value(grad(mean, x)), 1e-15, 0, 0, -0.8, 0, 0, 0, -0.2, 0, 0);
+    c.smoothing = 0.3;
+    EXPECT("smoothed", value(ct_var_nll(x, l, &c, CT_REDUCE_NONE)), 1e-14,
+           0.7 * 12 + 0.1 * (1 + 20 + 12), 0, 0.7 * 7 + 0.1 * (7 + 80 + 36));
+    ct_var soft = leaf(T2(1, 3, 0.5, 0, 0.5)), logits = leaf(T2(1, 3, 1, -INF, 2));
+    double z = log(exp(1) + exp(2));
+    EXPECT("soft", value(ct_var_cross_entropy_soft(logits, soft, CT_REDUCE_SUM)), 1e-15, z - 1.5);
+    ct_free(labels), ct_free(weights);
 }
 END_TEST
 
@@ -408,6 +429,7 @@ Suite *suite_network(void) {
     tcase_add_test(tc, attention_sees_what_the_mask_shows);
     tcase_add_test(tc, losses_by_their_formulas);
     tcase_add_test(tc, cross_entropy_of_a_logit_is_its_limit_far_out);
+    tcase_add_test(tc, classes_are_weighed_ignored_and_smoothed);
     tcase_add_test(tc, losses_do_not_broadcast);
     tcase_add_test(tc, a_small_network_passes_the_check_to_second_order);
     suite_add_tcase(suite, tc);
