@@ -82,3 +82,45 @@ def layer_norm(v):
         centred = a - a.mean(-1, keepdims=True)
         return centred * jax.lax.rsqrt((centred ** 2).mean(-1, keepdims=True) + 1e-5) * scale + shift
     return compiled(f, *v.operands[:3])
+
+
+@formula("train_step")
+def train_step(v):
+    """As of_torch.train_step, with Adam by hand; the whole step is compiled."""
+    widths = [int(w) for w in v.form.split()[0].split("-")]
+    entropy = "cross" in v.form
+    x, target = (jnp.array(a) for a in v.operands[:2])
+    keys = jax.random.split(jax.random.key(0), len(widths))
+    w = [(jax.random.normal(k, (i, o), x.dtype) / i ** 0.5, jnp.zeros(o, x.dtype))
+         for k, i, o in zip(keys, widths, widths[1:])]
+    v.compare = False
+
+    def loss(w):
+        h = x
+        for i, (a, b) in enumerate(w):
+            h = h @ a + b
+            if i + 1 < len(w):
+                h = jax.nn.relu(h)
+        if entropy:
+            return -jnp.take_along_axis(jax.nn.log_softmax(h), target[:, None], 1).mean()
+        return ((h - target) ** 2).mean()
+
+    def step(state):
+        w, m, s, t = state
+        g = jax.grad(loss)(w)
+        t = t + 1
+        m = jax.tree.map(lambda a, b: 0.9 * a + 0.1 * b, m, g)
+        s = jax.tree.map(lambda a, b: 0.999 * a + 0.001 * b * b, s, g)
+        rate = 1e-3 * jnp.sqrt(1 - 0.999 ** t) / (1 - 0.9 ** t)
+        w = jax.tree.map(lambda p, a, b: (p - rate * a / (jnp.sqrt(b) + 1e-8)).astype(p.dtype),
+                         w, m, s)
+        return w, m, s, t
+    zeros = jax.tree.map(jnp.zeros_like, w)
+    state = (w, zeros, jax.tree.map(jnp.zeros_like, w), jnp.zeros((), jnp.float32))
+    compiled_step = jax.jit(step, donate_argnums=0)
+
+    def run():
+        nonlocal state
+        state = compiled_step(state)
+        state[3].block_until_ready()
+    return run

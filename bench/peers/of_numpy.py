@@ -212,7 +212,29 @@ def softmax(v):
 
 @formula("masked_select", "compress")
 def masked_select(v):
-    a, m = v.operands[:2]
+    m, a = v.operands[:2]
     if a.dtype == bool:
-        a, m = m, a
+        m, a = a, m
     return lambda: a[m]
+
+
+@formula("to f32", "to f64", "to i32", "i32 to f32", "i64 to f32", "cast")
+def cast(v):
+    a, out = v.operands[0], v.like_output()
+
+    def reused():
+        np.copyto(out, a, casting="unsafe")
+        return out
+    return [lambda: a.astype(out.dtype), reused]
+
+
+@formula("zeros")
+def zeros(v):
+    n, kind = v.output().shape, v.output().dtype
+    return lambda: np.zeros(n, kind)
+
+
+@formula("arange")
+def arange(v):
+    n, kind = v.size[0], v.output().dtype
+    return lambda: np.arange(n, dtype=kind)

@@ -256,20 +256,82 @@ def cross_entropy(v):
     return lambda: F.cross_entropy(logits, labels, reduction=how)
 
 
+def mask_and_values(v):
+    a, m = tensors(v)[:2]
+    return (m, a) if m.dtype == torch.bool else (a, m)
+
+
 @formula("masked_fill")
 def masked_fill(v):
-    a, m = tensors(v)[:2]
-    if a.dtype == torch.bool:
-        a, m = m, a
-    return lambda: torch.masked_fill(a, m, 0.0)
+    m, a = mask_and_values(v)
+    out = output(v)
+
+    def reused():
+        out.copy_(a)
+        return out.masked_fill_(m, 0.5)
+    return [lambda: torch.masked_fill(a, m, 0.5), reused]
 
 
 @formula("masked_select", "compress")
 def masked_select(v):
-    a, m = tensors(v)[:2]
-    if a.dtype == torch.bool:
-        a, m = m, a
-    return lambda: torch.masked_select(a, m)
+    m, a = mask_and_values(v)
+    out = torch.empty(0, dtype=a.dtype)
+    return [lambda: torch.masked_select(a, m), lambda: torch.masked_select(a, m, out=out)]
+
+
+@formula("to f32", "to f64", "to i32", "i32 to f32", "i64 to f32", "cast")
+def cast(v):
+    a, out = tensors(v)[0], output(v)
+    return [lambda: a.to(out.dtype), lambda: out.copy_(a)]
+
+
+@formula("zeros")
+def zeros(v):
+    n, kind = v.output().shape, output(v).dtype
+    return lambda: torch.zeros(n, dtype=kind)
+
+
+@formula("arange")
+def arange(v):
+    n, out = v.size[0], output(v)
+    return [lambda: torch.arange(n, dtype=out.dtype), lambda: torch.arange(n, out=out)]
+
+
+# --- backward passes: the functions that autograd calls, without its bookkeeping, and autograd itself
+
+@formula("softmax_backward", "log_softmax_backward")
+def softmax_backward(v):
+    x, g = tensors(v)[:2]
+    axis, out = v.axis(-1), output(v)
+    if v.op == "softmax_backward":
+        y, f = torch.softmax(x, axis), aten._softmax_backward_data.out
+        return lambda: f(g, y, axis, x.dtype, grad_input=out)
+    y, f = torch.log_softmax(x, axis), aten._log_softmax_backward_data.out
+    return lambda: f(g, y, axis, x.dtype, out=out)
+
+
+@formula("cross_entropy_backward")
+def cross_entropy_backward(v):
+    x, labels = tensors(v)[:2]
+    y = torch.log_softmax(x, 1)
+    _, weight = aten.nll_loss_forward(y, labels, None, 1, -100)
+    one, out = torch.ones((), dtype=x.dtype), output(v)
+
+    def parts():
+        g = aten.nll_loss_backward(one, y, labels, None, 1, -100, weight)
+        return aten._log_softmax_backward_data.out(g, y, 1, x.dtype, out=out)
+    leaf = x.clone().requires_grad_()
+    loss = F.cross_entropy(leaf, labels)
+    return [parts, lambda: torch.autograd.grad(loss, leaf, retain_graph=True)[0]]
+
+
+@formula("layer_norm_backward")
+def layer_norm_backward(v):
+    x, scale, shift, g = tensors(v)[:4]
+    shape = list(scale.shape)
+    _, mean, rstd = torch.native_layer_norm(x, shape, scale, shift, 1e-5)
+    return lambda: aten.native_layer_norm_backward(g, x, shape, mean, rstd, scale, shift,
+                                                   [True, True, True])[0]
 
 
 # --- training: these write their own copies, so that they have no answer to compare
@@ -354,4 +416,4 @@ def train_step(v):
             steppers(OPTIMISERS["adam"], parameters, work_linear))
 
 
-NEEDS_GRADIENTS = {"train_step"} | set(OPTIMISERS)
+NEEDS_GRADIENTS = {"train_step", "cross_entropy_backward"} | set(OPTIMISERS)
