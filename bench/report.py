@@ -40,6 +40,8 @@ SIDES = {
     "mkl": ("MKL", "#17a2b8"),
     "libmvec": ("glibc libmvec", "#2f9e6e"),
     "mkl vml": ("MKL VML", "#17a2b8"),
+    "ggml": ("ggml", "#2f9e6e"),
+    "kann": ("KANN", "#f0a202"),
 }
 LIMITS = ("FMA peak", "read", "copy")
 

@@ -317,3 +317,67 @@ struct peer *peer_vml(const char *path, const char *name, size_t count, const vo
     free(p);
     return NULL;
 }
+
+/* --- KANN's training step, from a library that exports it: dense layers with relu, its cost layer, RMSprop (it has
+ *     no Adam, which is dearer); rows of labels are one-hot */
+
+struct kann { /* the head of its kann_t */
+    int n;
+    void **nodes;
+    float *x, *g, *c;
+};
+
+struct kann_peer {
+    struct peer peer; /* first: timed as a peer */
+    struct kann *net;
+    float *rms, *bound[2];
+    float (*cost)(struct kann *, int, int);
+    void (*step)(int, float, const float *, float, const float *, float *, float *);
+    int variables;
+};
+
+static void run_kann(struct peer *peer) {
+    struct kann_peer *p = (struct kann_peer *)peer;
+    p->cost(p->net, 0, 1);
+    p->step(p->variables, 1e-3f, NULL, 0.9f, p->net->g, p->net->x, p->rms);
+}
+
+float peer_kann_loss(struct peer *p) {
+    return ((struct kann_peer *)p)->cost(((struct kann_peer *)p)->net, 0, 0);
+}
+
+struct peer *peer_kann(const char *path, int layers, const int64_t *widths, int64_t batch,
+                       int entropy, float *x, float *target) {
+    enum { IN = 1, TRUTH = 4, SOFTMAX_ENTROPY = 2, SQUARES = 4 };
+    void *(*input)(int) = (void *(*)(int))function(path, "kann_layer_input");
+    void *(*dense)(void *, int) = (void *(*)(void *, int))function(path, "kann_layer_dense");
+    void *(*relu)(void *) = (void *(*)(void *))function(path, "kad_relu");
+    void *(*cost)(void *, int, int) =
+        (void *(*)(void *, int, int))function(path, "kann_layer_cost");
+    struct kann *(*make)(void *, int) = (struct kann * (*)(void *, int)) function(path, "kann_new");
+    int (*batches)(int, void **, int) = (int (*)(int, void **, int))function(path, "kad_sync_dim");
+    int (*bind)(struct kann *, uint32_t, int32_t, float **) =
+        (int (*)(struct kann *, uint32_t, int32_t, float **))function(path, "kann_feed_bind");
+    void (*training)(struct kann *, int) =
+        (void (*)(struct kann *, int))function(path, "kann_switch");
+    int (*variables)(int, void **) = (int (*)(int, void **))function(path, "kad_size_var");
+    struct kann_peer *p = calloc(1, sizeof *p);
+    if (!p || !input || !dense || !relu || !cost || !make || !batches || !bind || !training ||
+        !variables)
+        return free(p), NULL;
+    p->cost = (float (*)(struct kann *, int, int))function(path, "kann_cost");
+    p->step = (void (*)(int, float, const float *, float, const float *, float *, float *))function(
+        path, "kann_RMSprop");
+    void *t = input((int)widths[0]);
+    for (int i = 1; i < layers; i++)
+        t = relu(dense(t, (int)widths[i]));
+    p->net = make(cost(t, (int)widths[layers], entropy ? SOFTMAX_ENTROPY : SQUARES), 0);
+    p->bound[0] = x, p->bound[1] = target;
+    batches(p->net->n, p->net->nodes, (int)batch);
+    bind(p->net, IN, 0, &p->bound[0]), bind(p->net, TRUTH, 0, &p->bound[1]);
+    training(p->net, 1);
+    p->variables = variables(p->net->n, p->net->nodes);
+    p->rms = calloc((size_t)p->variables, sizeof *p->rms);
+    p->peer.run = run_kann;
+    return &p->peer;
+}

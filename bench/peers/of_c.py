@@ -2,7 +2,10 @@
 
 import ctypes
 import glob
+import importlib.util
 import os
+
+import numpy as np
 
 DEBIAN = "/usr/lib/x86_64-linux-gnu"
 BLAS = {
@@ -95,6 +98,73 @@ class Library:
             if handle:
                 found["mkl vml"] = [Run(self.c, handle, out)]
         return found
+
+
+class Training:
+    """ggml's and KANN's training step, in f32; both are optional."""
+
+    def __init__(self, library, ggml_path):
+        self.c, self.ggml, self.kann, self.versions = library.c, None, None, {}
+        self.c.peer_kann.restype = ctypes.c_void_p
+        self.c.peer_kann_loss.restype, self.c.peer_kann_loss.argtypes = ctypes.c_float, [ctypes.c_void_p]
+        self.c.peer_kann.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p,
+                                     ctypes.c_int64, ctypes.c_int] + 2 * [ctypes.c_void_p]
+        found = importlib.util.find_spec("cynn") and importlib.util.find_spec("cynn.kann")
+        if found:
+            self.kann = found.origin.encode()
+            self.versions["kann"] = "KANN as cynn ships it, RMSprop (it has no Adam)"
+        if os.path.exists(ggml_path):
+            self.ggml = g = ctypes.CDLL(ggml_path)
+            g.ggml_peer_open.restype = ctypes.c_void_p
+            g.ggml_peer_open.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int,
+                                         ctypes.c_void_p, ctypes.c_void_p]
+            g.ggml_peer_time.restype = ctypes.c_double
+            g.ggml_peer_time.argtypes = [ctypes.c_void_p, ctypes.c_long]
+            g.ggml_peer_loss.restype, g.ggml_peer_loss.argtypes = ctypes.c_float, [ctypes.c_void_p]
+            g.ggml_peer_close.argtypes = [ctypes.c_void_p]
+            self.versions["ggml"] = "ggml as ggml-python 0.0.45 ships it, static graphs, AdamW"
+
+    def steps(self, v):
+        if v.dtype != "f32":
+            return {}
+        widths = np.array([int(w) for w in v.form.split()[0].split("-")], np.int64)
+        x, target = v.operands[:2]
+        entropy = int("cross" in v.form)
+        if entropy:
+            target = np.eye(widths[-1], dtype=np.float32)[target]
+        x, target = np.ascontiguousarray(x), np.ascontiguousarray(target)
+        args = (len(widths) - 1, widths.ctypes.data, len(x), entropy, x.ctypes.data, target.ctypes.data)
+        found = {}
+        if self.kann:
+            run = Step(self.c.peer_time, self.c.peer_kann_loss, lambda h: None,
+                       self.c.peer_kann(self.kann, *args), (x, target))
+            found["kann"] = [run]
+        if self.ggml:
+            g = self.ggml
+            found["ggml"] = [Step(g.ggml_peer_time, g.ggml_peer_loss, g.ggml_peer_close,
+                                  g.ggml_peer_open(*args), (x, target))]
+        return found
+
+
+class Step:
+    """A training step; it must train: the loss falls within a few steps."""
+
+    def __init__(self, time, loss, close, handle, keep):
+        self.loops, self.loss, self.free, self.handle, self.keep = time, loss, close, handle, keep
+        before = self.loss(handle)
+        self.time(30)
+        after = self.loss(handle)
+        if not after < before:
+            raise RuntimeError(f"it does not train: loss {before} and then {after}")
+
+    def __call__(self):
+        self.loops(self.handle, 1)
+
+    def time(self, repeat):
+        return self.loops(self.handle, repeat)
+
+    def close(self):
+        self.free(self.handle)
 
 
 def leading(a):

@@ -121,6 +121,8 @@ def sides_of(view, formulas, c):
         found.update(c.matmul(view))
     if view.row.about["family"] == "vmath":
         found.update(c.vmath(view))
+    if view.op == "train_step" and view.threads == 1:
+        found.update(c.training.steps(view))
     for name, module in formulas.items():
         if view.op not in module.FORMULAS:
             continue
@@ -216,6 +218,8 @@ def main():
     library = rows.Library(sys.argv[1])
     threads = library.c.ct_rows_threads()
     c = of_c.Library(sys.argv[2], os.environ.get("MKL_FOLDER", ""))
+    c.training = of_c.Training(c, sys.argv[2].replace("libct-peers", "libct-ggml"))
+    c.versions |= c.training.versions
     formulas = modules(threads)
     versions = {n: m.version() for n, m in formulas.items()} | c.versions
     words = sys.argv[4:]

@@ -27,6 +27,7 @@ fi
 if [ ! -x "$peers/bin/python" ]; then
     python3 -m venv "$peers"
     "$peers/bin/pip" install --quiet torch numpy jax mkl matplotlib
+    "$peers/bin/pip" install --quiet cynn || echo 'no cynn: KANN is left out' >&2
 fi
 
 xsmm=
@@ -35,6 +36,13 @@ mkdir -p "$out"
 # shellcheck disable=SC2086
 ${CC:-cc} -std=gnu17 -O2 -Wall -Wextra -fPIC -shared bench/peers/c_peers.c -o "$out/libct-peers.so" \
     $xsmm -ldl -lm -pthread
+
+ggml=$peers/ggml # made by bench/peers/ggml.sh, which takes minutes: optional
+if [ -d "$ggml" ]; then
+    # shellcheck disable=SC2086
+    ${CC:-cc} -std=gnu17 -O2 -fPIC -shared bench/peers/ggml_peer.c -o "$out/libct-ggml.so" -I "$ggml/include" \
+        "$ggml/libggml-cpu.a" "$ggml/libggml-base.a" -lstdc++ -lm -pthread
+fi
 
 # Each at its best: Debian's OpenBLAS and BLIS do not know every machine and then fall back to cores of
 # long ago; waiting OpenMP threads must not spin beside ours.
