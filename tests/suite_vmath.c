@@ -100,6 +100,10 @@ static long double ref_normcdf(long double x, long double y) {
     return 0.5L * erfcl(a) * (1 - d);
 }
 
+static long double ref_gelu(long double x, long double y) {
+    return x == -HUGE_VALL ? -0.0L : x * ref_normcdf(x, y);
+}
+
 // ---- the table
 
 struct function {
@@ -495,6 +499,10 @@ static double normcdf(double x) {
     return 0.5 * erfc(-x * 0.70710678118654752440);
 }
 
+static double gelu(double x) {
+    return (double)ref_gelu((long double)x, 0);
+}
+
 static double digamma(double x) {
     return (double)ref_digamma((long double)x, 0);
 }
@@ -512,6 +520,7 @@ static const struct sweep {
     {VMATH_asinh, asinh},       {VMATH_acosh, acosh},   {VMATH_atanh, atanh},
     {VMATH_log2, log2},         {VMATH_log10, log10},   {VMATH_exp2, exp2},
     {VMATH_cbrt, cbrt},         {VMATH_lgamma, lgamma}, {VMATH_digamma, digamma},
+    {VMATH_gelu, gelu},
 };
 enum {
     SWEEPS = sizeof sweeps / sizeof sweeps[0],

@@ -2,12 +2,13 @@
 #define CT_VMATH_F32_H
 
 /*
- * f32 kernels of exp, expm1, log, log1p, tanh, sigmoid, softplus, erf, erfc, normcdf and rsqrt, as
- * f32v_exp(x) and so on. The algorithms are in vmath_core.inc; this file gives the polynomials.
+ * f32 kernels of exp, expm1, log, log1p, tanh, sigmoid, softplus, erf, erfc, normcdf, gelu and rsqrt,
+ * as f32v_exp(x) and so on. The algorithms are in vmath_core.inc; this file gives the polynomials.
  *
  * Coefficients: Remez exchange in 200-bit arithmetic (mpmath) on the stated interval for the stated
  * weight, then rounded to f32. Beside each stands the weighted error of the exact minimax
- * polynomial and, after the arrow, of the rounded one.
+ * polynomial and, after the arrow, of the rounded one. Where one number stands, the coefficients are
+ * the best of the item type's (Sollya's fpminimax).
  */
 
 #include "vec.h"
@@ -21,6 +22,16 @@ CT_VEC_INLINE f32v f32v_exp_poly(f32v r) {
     p = f32v_fma(p, r, f32v_set1(0x1.5554aep-5f));
     p = f32v_fma(p, r, f32v_set1(0x1.555556p-3f));
     p = f32v_fma(p, r, f32v_set1(0x1p-1f));
+    return p;
+}
+
+// The same for an error relative to exp(r). 2^-27.8
+CT_VEC_INLINE f32v f32v_exp_rest(f32v r) {
+    f32v p = f32v_set1(0x1.6c5394p-10f);
+    p = f32v_fma(p, r, f32v_set1(0x1.123bfep-7f));
+    p = f32v_fma(p, r, f32v_set1(0x1.555658p-5f));
+    p = f32v_fma(p, r, f32v_set1(0x1.55548ep-3f));
+    p = f32v_fma(p, r, f32v_set1(0x1.fffffep-2f));
     return p;
 }
 
@@ -90,40 +101,138 @@ CT_VEC_INLINE f32v f32v_erfcx_poly(f32v t) {
     return p;
 }
 
+// (tanh(x) / x - 1) / z with z = x^2, |x| <= 1, weight z: an error relative to tanh(x). 2^-27.5
+CT_VEC_INLINE f32v f32v_tanh_poly(f32v z) {
+    f32v p = f32v_set1(-0x1.7bd9dap-12f);
+    p = f32v_fma(p, z, f32v_set1(0x1.2f5deap-9f));
+    p = f32v_fma(p, z, f32v_set1(-0x1.04f5b8p-7f));
+    p = f32v_fma(p, z, f32v_set1(0x1.603b1p-6f));
+    p = f32v_fma(p, z, f32v_set1(-0x1.b96a72p-5f));
+    p = f32v_fma(p, z, f32v_set1(0x1.110c34p-3f));
+    p = f32v_fma(p, z, f32v_set1(-0x1.55553ep-2f));
+    return p;
+}
+
+// 2 / (1 + e) for 0 <= e <= exp(-2). 2^-23.9
+CT_VEC_INLINE f32v f32v_tanh_quotient(f32v e) {
+    f32v p = f32v_set1(0x1.7317bep0f);
+    p = f32v_fma(p, e, f32v_set1(-0x1.f076bcp0f));
+    p = f32v_fma(p, e, f32v_set1(0x1.ff4676p0f));
+    p = f32v_fma(p, e, f32v_set1(-0x1.fffcfp0f));
+    p = f32v_fma(p, e, f32v_set1(0x1.fffffep0f));
+    return p;
+}
+
+// 1 / d to 18 bits, d = 1 + e with 0 <= e <= 1: a cubic, good to 2^-9.1, and a step of Newton.
+CT_VEC_INLINE f32v f32v_recip1p(f32v e, f32v d) {
+    f32v p = f32v_set1(-0x1.c6526ap-3f);
+    p = f32v_fma(p, e, f32v_set1(0x1.54bdd8p-1f));
+    p = f32v_fma(p, e, f32v_set1(-0x1.e2b7a8p-1f));
+    p = f32v_fma(p, e, f32v_set1(0x1.ff1cd6p-1f));
+    return f32v_fma(f32v_fnma(p, d, f32v_set1(1.0f)), p, p);
+}
+
+// exp(a^2 / 2) Phi(-a) = (1/2 + a p(a)) / (1 + a q(a)) for 0 <= a <= 14.5, relative error; all terms are
+// positive, and the rounded coefficients are the best of a local search. 2^-27.3 -> 2^-26.5
+CT_VEC_INLINE f32v f32v_cdf_num(f32v a) {
+    f32v p = f32v_set1(0x1.0dc132p-8f);
+    p = f32v_fma(p, a, f32v_set1(0x1.4cdba2p-5f));
+    p = f32v_fma(p, a, f32v_set1(0x1.774238p-3f));
+    p = f32v_fma(p, a, f32v_set1(0x1.c0cf44p-2f));
+    return p;
+}
+
+CT_VEC_INLINE f32v f32v_cdf_den(f32v a) {
+    f32v q = f32v_set1(0x1.52155ap-7f);
+    q = f32v_fma(q, a, f32v_set1(0x1.a133b6p-4f));
+    q = f32v_fma(q, a, f32v_set1(0x1.e0ba92p-2f));
+    q = f32v_fma(q, a, f32v_set1(0x1.33d65cp0f));
+    q = f32v_fma(q, a, f32v_set1(0x1.aca9d2p0f));
+    return q;
+}
+
 // LN2_HI + LN2_LO and LN2_SHORT + LN2_REST are ln 2; SHORT is rounded to a multiple of 2^-16, so
 // that an exponent times it is exact. SQRT_HALF + SQRT_REST is sqrt(1/2), HALF_BITS the bits of
 // SQRT_HALF. Arguments are clamped (HI, LO, MAX) a little beyond the last one that matters.
-#define VC_MANT_BITS    23
-#define VC_BIAS         127
-#define VC_MAGIC        0x1.8p23f
-#define VC_LOG2E        0x1.715476p0f
-#define VC_LN2_HI       0x1.62e43p-1f
-#define VC_LN2_LO       -0x1.05c61p-29f
-#define VC_LN2_SHORT    0x1.62e4p-1f
-#define VC_LN2_REST     0x1.7f7d1cp-20f
-#define VC_SQRT_HALF    0x1.6a09e6p-1f
-#define VC_SQRT_REST    0x1.9fcef4p-27f
-#define VC_HALF         0.5f
-#define VC_HALF_BITS    0x3f3504f3
-#define VC_MIN_NORMAL   0x1p-126f
-#define VC_INF          __builtin_inff()
-#define VC_NAN          __builtin_nanf("")
-#define VC_EXP_HI       89.0f
-#define VC_EXP_LO       -105.0f
-#define VC_EXPM1_LO     -18.0f
-#define VC_TANH_LO      -20.0f
-#define VC_ERFC_MAX     10.2f
-#define VC_ONE_AND_HALF 1.5f
-#define VC_ERF_MAX      4.0f
-#define VC_ERFC_NEAR    0.75f
-#define VC_CDF_MAX      14.4f
-#define VC_ERFCX_K      0x1.d568p1f
+#define VC_MANT_BITS   23
+#define VC_BIAS        127
+#define VC_MAGIC       0x1.8p23f
+#define VC_LOG2E       0x1.715476p0f
+#define VC_LN2_HI      0x1.62e43p-1f
+#define VC_LN2_LO      -0x1.05c61p-29f
+#define VC_LN2_SHORT   0x1.62e4p-1f
+#define VC_LN2_REST    0x1.7f7d1cp-20f
+#define VC_SQRT_HALF   0x1.6a09e6p-1f
+#define VC_SQRT_REST   0x1.9fcef4p-27f
+#define VC_HALF        0.5f
+#define VC_HALF_BITS   0x3f3504f3
+#define VC_MIN_NORMAL  0x1p-126f
+#define VC_INF         __builtin_inff()
+#define VC_NAN         __builtin_nanf("")
+#define VC_EXP_HI      89.0f
+#define VC_EXP_LO      -105.0f
+#define VC_EXPM1_LO    -18.0f
+#define VC_TANH_MAX    10.0f
+#define VC_MAGIC_LEAST 0x1.7fff04p23f
+#define VC_ERFC_MAX    10.2f
+#define VC_ERF_MID     0.5f
+#define VC_ERF_MAX     4.0f
+#define VC_ERFC_NEAR   0.75f
+#define VC_CDF_MAX     14.4f
+#define VC_ERFCX_K     0x1.d568p1f
 
 #define VV       f32v
 #define VI       f32i
 #define VM       f32m
 #define VF(name) CT_CAT(f32v_, name)
 #include "vmath_core.inc"
+
+// erf(a) = a + a P(a^2) up to 1, then 1 - exp(-a^2) Q(a - 3/2): what is subtracted is at most 0.16,
+// so that plain arithmetic serves.
+CT_VEC_INLINE f32v f32v_erf(f32v x) {
+    f32v one = f32v_set1(1.0f);
+    f32v a = f32v_abs(x);
+    f32v b = f32v_lesser(f32v_set1(VC_ERF_MAX), a);
+    f32v e = f32v_exp_plain(f32v_neg(f32v_mul(b, b)));
+    f32v far = f32v_fnma(e, f32v_erfx_poly(f32v_sub(b, f32v_set1(1.5f))), one);
+    f32v near = f32v_fma(a, f32v_erf_excess(a), a);
+    return f32v_copysign(f32v_select(f32v_lt(a, one), near, far), x);
+}
+
+// a exp(a^2 / 2) Phi(-a) and, in lo, what its roundings lost.
+CT_VEC_INLINE f32v f32v_cdf_tail(f32v a, f32v *lo) {
+    f32v one = f32v_set1(1.0f), half = f32v_set1(0.5f);
+    f32v p = f32v_cdf_num(a), q = f32v_cdf_den(a);
+    f32v n = f32v_fma(p, a, half), d = f32v_fma(q, a, one);
+    f32v nl = f32v_fms(p, a, f32v_sub(n, half));
+    f32v dl = f32v_fms(q, a, f32v_sub(d, one));
+    f32v w = f32v_div(one, d);
+    f32v m = f32v_mul(a, n);
+    f32v y = f32v_mul(m, w);
+    f32v rem = f32v_fnma(y, d, m);
+    rem = f32v_add(rem, f32v_fma(a, nl, f32v_fms(a, n, m)));
+    *lo = f32v_mul(f32v_fnma(y, dl, rem), w);
+    return y;
+}
+
+// x Phi(x) = max(x, 0) - a Phi(-a) with a = |x|. The power of two joins last, so that the product
+// underflows gradually and rounds once.
+CT_VEC_INLINE f32v f32v_gelu(f32v x) {
+    f32v magic = f32v_set1(VC_MAGIC);
+    f32v a = f32v_lesser(f32v_set1(VC_CDF_MAX), f32v_abs(x));
+    f32v h = f32v_mul(f32v_set1(-0.5f), a);
+    f32v s = f32v_mul(h, a);
+    f32v sl = f32v_fms(h, a, s);
+    f32v n = f32v_sub(f32v_fma(s, f32v_set1(VC_LOG2E), magic), magic);
+    f32v r = f32v_fnma(n, f32v_set1(VC_LN2_HI), s);
+    r = f32v_add(f32v_fnma(n, f32v_set1(VC_LN2_LO), sl), r);
+    f32v p = f32v_fma(f32v_mul(r, r), f32v_exp_rest(r), r);
+    f32v zl;
+    f32v z = f32v_cdf_tail(a, &zl);
+    f32v y = f32v_add(z, f32v_fma(zl, p, f32v_fma(z, p, zl)));
+    return f32v_sub(f32v_greater(f32v_set1(-0.0f), x), f32v_scale2(y, n));
+}
+
 #undef VV
 #undef VI
 #undef VM
@@ -146,9 +255,10 @@ CT_VEC_INLINE f32v f32v_erfcx_poly(f32v t) {
 #undef VC_EXP_HI
 #undef VC_EXP_LO
 #undef VC_EXPM1_LO
-#undef VC_TANH_LO
+#undef VC_TANH_MAX
+#undef VC_MAGIC_LEAST
 #undef VC_ERFC_MAX
-#undef VC_ONE_AND_HALF
+#undef VC_ERF_MID
 #undef VC_ERF_MAX
 #undef VC_ERFC_NEAR
 #undef VC_CDF_MAX

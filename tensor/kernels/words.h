@@ -49,6 +49,7 @@
 #define ERF(a)      VF(erf)(a)
 #define ERFC(a)     VF(erfc)(a)
 #define NORMCDF(a)  VF(normcdf)(a)
+#define GELU(a)     VF(gelu)(a)
 
 #define SIN(a)      VF(sin)(a)
 #define COS(a)      VF(cos)(a)
