@@ -199,10 +199,10 @@ bench-spikes: ## measures again what the contract's constants were decided by
 	@$(MAKE) all $(BENCHES)
 	@set -e; for b in $(filter $(OUT)/bench/spike_%,$(BENCHES)); do echo "== $$b"; $$b; done
 
-fuzz: ## random chains of views, ops and writes; SEED=n and COUNT=n choose which and how many
+fuzz: ## random chains of views, ops and writes, and random programs; SEED=n and COUNT=n choose which and how many
 	@scripts/deps.sh
 	@$(MAKE) all $(TESTS)
-	@CT_FUZZ_SEED=$${SEED:-$$(date +%s)000} CT_FUZZ_CHAINS=$${COUNT:-200000} $(TESTS) chains
+	@CT_FUZZ_SEED=$${SEED:-$$(date +%s)000} CT_FUZZ_CHAINS=$${COUNT:-200000} CT_FUZZ_PROGRAMS=$${COUNT:-200000} $(TESTS) chains programs
 
 # ---- compiling
 
