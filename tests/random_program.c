@@ -182,7 +182,7 @@ static ct_var do_row(struct run *r, ct_var x) {
     unsigned which = next(r) % 5;
     int axis = axis_of(r, x);
     static const char *const names[] = {"softmax", "log_softmax", "cumsum", "cumprod", "rms_norm"};
-    if (ct_rank(of(x)) == 0)
+    if (ct_rank(of(x)) == 0 || ct_count(of(x)) == 0)
         return ct_var_null();
     say(r, names[which]);
     switch (which) {
