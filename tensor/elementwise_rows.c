@@ -13,6 +13,7 @@
 
 #include "tensor/elementwise.h"
 
+#include "tensor/alloc.h"
 #include "tensor/move.h"
 #include "tensor/pack.h"
 #include "tensor/parallel.h"
@@ -26,9 +27,13 @@ enum {
     CHEAP_ROW = 512,        // the same where operands are packed by whole vectors
     BUFFER_BYTES = 1 << 14, // of a packed operand
     BLOCK_ITEMS = 1 << 11,  // that are worth a call
-    TILE_COLUMNS = 128,     // items of a tile along the result's rows
+    TILE_BYTES = 1 << 19,   // of a turned operand, in L2: long runs of the others are fetched ahead
+    TILE_COLUMNS = 1 << 12, // items of a tile along the result's rows, at most
+    TILE_ROWS = 64,         // rows of a tile, at most
+    SIDE = 16,              // of the squares that are turned
     STAGE_BYTES = 1 << 10,  // of a large result, made in L1
-    MIN_TILE_ROWS = 4,      // an operand with larger items is not packed
+    MIN_TILE_ROWS = 4,      // an operand with larger items is not packed into blocks,
+    LARGEST_PACKED = 1024,  // nor one with larger items than these bytes turned
     MAX_INPUTS = CT__MAX_OPERANDS - 1,
 };
 
@@ -43,6 +48,7 @@ struct run {
     size_t size[CT__MAX_OPERANDS]; // of an item
     enum handing handing[CT__MAX_OPERANDS];
     int64_t tile_rows, tile_columns; // of tiles; of blocks the rows
+    size_t largest;                  // bytes of an item of the operands of tiles
     bool streams;                    // past the caches
     atomic_bool failed;
 };
@@ -311,39 +317,80 @@ static bool plan_blocks(struct run *run) {
 
 // --- tiles
 
-static void run_tile(struct run *run, const struct ct__walk *walk, int64_t row, int64_t column,
-                     struct buffers *buffers) {
+struct tile {
+    int64_t row, column, rows, columns;
+};
+
+// Where buffers for packed operands lie, each of so many bytes.
+struct room {
+    char *bytes;
+    size_t each;
+};
+
+// Calls for the rows of a tile, or once where they follow each other in every operand.
+static bool call_rows(const struct run *run, size_t rows, size_t columns, char *ptr[],
+                      const ptrdiff_t step[], const ptrdiff_t row_step[]) {
+    int n = run->nest.operands - 1;
+    bool joined = true;
+    for (int i = 0; i <= n; i++)
+        joined = joined && row_step[i] == (ptrdiff_t)columns * step[i];
+    if (joined)
+        return call(run, rows * columns, ptr, step) == rows * columns;
+    for (size_t i = 0; i < rows; i++) {
+        if (call(run, columns, ptr, step) < columns)
+            return false;
+        for (int k = 0; k <= n; k++)
+            ptr[k] += row_step[k];
+    }
+    return true;
+}
+
+static bool run_tile(const struct run *run, const struct ct__walk *walk, struct tile t,
+                     struct room room) {
     const struct ct__nest *nest = &run->nest;
     int last = nest->rank - 1, n = nest->operands - 1;
-    int64_t rows = nest->shape[last - 1] - row, columns = nest->shape[last] - column;
-    rows = rows < run->tile_rows ? rows : run->tile_rows;
-    columns = columns < run->tile_columns ? columns : run->tile_columns;
     char *ptr[CT__MAX_OPERANDS];
     ptrdiff_t step[CT__MAX_OPERANDS], row_step[CT__MAX_OPERANDS];
     for (int i = 0; i <= n; i++) {
         row_step[i] = (ptrdiff_t)nest->step[i][last - 1];
         step[i] = (ptrdiff_t)nest->step[i][last];
-        ptr[i] = run->ptr[i] + walk->at[i] + row * row_step[i] + column * step[i];
+        ptr[i] = run->ptr[i] + walk->at[i] + t.row * row_step[i] + t.column * step[i];
         if (run->handing[i] == AS_IT_IS)
             continue;
-        ct__turn(run->size[i], (size_t)rows, (size_t)columns, ptr[i], row_step[i], step[i],
-                 buffers->bytes[i], (size_t)columns * run->size[i]);
-        ptr[i] = buffers->bytes[i];
+        char *buffer = room.bytes + (size_t)i * room.each;
+        ct__turn(run->size[i], (size_t)t.rows, (size_t)t.columns, ptr[i], row_step[i], step[i],
+                 buffer, (size_t)t.columns * run->size[i]);
+        ptr[i] = buffer;
         step[i] = (ptrdiff_t)run->size[i];
-        row_step[i] = columns * step[i];
+        row_step[i] = t.columns * step[i];
     }
-    for (int64_t i = 0; i < rows; i++) {
-        if (call(run, (size_t)columns, ptr, step) < (size_t)columns) {
-            fail(run);
-            return;
-        }
-        for (int k = 0; k <= n; k++)
-            ptr[k] += row_step[k];
+    return call_rows(run, (size_t)t.rows, (size_t)t.columns, ptr, step, row_step);
+}
+
+// In parts where there is no room for the whole.
+static bool run_tile_within(const struct run *run, const struct ct__walk *walk, struct tile t,
+                            struct room room) {
+    struct tile part = t, rest = t;
+    if ((size_t)(t.rows * t.columns) <= room.each / run->largest)
+        return run_tile(run, walk, t, room);
+    if (t.columns > t.rows) {
+        part.columns = t.columns / 2;
+        rest.columns = t.columns - part.columns;
+        rest.column += part.columns;
+    } else {
+        part.rows = t.rows / 2;
+        rest.rows = t.rows - part.rows;
+        rest.row += part.rows;
     }
+    return run_tile_within(run, walk, part, room) && run_tile_within(run, walk, rest, room);
 }
 
 static size_t tiles_along(int64_t extent, int64_t tile) {
     return (size_t)((extent - 1) / tile + 1);
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
 }
 
 static void run_tiles(void *context, size_t begin, size_t end) {
@@ -352,17 +399,25 @@ static void run_tiles(void *context, size_t begin, size_t end) {
     int last = nest->rank - 1;
     size_t high = tiles_along(nest->shape[last - 1], run->tile_rows);
     size_t wide = tiles_along(nest->shape[last], run->tile_columns);
+    size_t each = (size_t)(run->tile_rows * run->tile_columns) * run->largest;
     struct buffers buffers;
+    char *own = each <= BUFFER_BYTES ? NULL : ct__alloc(each * (size_t)(nest->operands - 1));
+    struct room room = {own ? own : buffers.bytes[0], own ? each : sizeof buffers.bytes[0]};
     struct ct__walk walk;
     ct__walk_start(&walk, nest, last - 1, begin / (high * wide));
     for (size_t i = begin; i < end && !has_failed(run); i++) {
         size_t tile = i % (high * wide); // downwards: along the lines of a turned operand
-        run_tile(run, &walk, (int64_t)(tile % high) * run->tile_rows,
-                 (int64_t)(tile / high) * run->tile_columns, &buffers);
+        int64_t row = (int64_t)(tile % high) * run->tile_rows;
+        int64_t column = (int64_t)(tile / high) * run->tile_columns;
+        struct tile t = {row, column, smaller(nest->shape[last - 1] - row, run->tile_rows),
+                         smaller(nest->shape[last] - column, run->tile_columns)};
+        if (!run_tile_within(run, &walk, t, room))
+            fail(run);
         if (tile + 1 == high * wide)
             ct__walk_next(&walk, nest, last - 1);
     }
     end_calls(run);
+    ct__free(own);
 }
 
 // The loop along which an operand takes its shortest steps, if they are shorter than in the
@@ -396,17 +451,18 @@ static void bring_inside(struct ct__nest *nest, int loop) {
 // Sets a walk in tiles up, if that is the way. The nest changes its order then.
 static bool plan_tiles(struct run *run) {
     int n = run->nest.operands - 1, last = run->nest.rank - 1, loop = last;
-    size_t largest = 1;
+    run->largest = 1;
     for (int i = 0; i < n; i++) {
         if (loop == last)
             loop = short_loop(run, i);
-        largest = run->size[i] > largest ? run->size[i] : largest;
+        run->largest = run->size[i] > run->largest ? run->size[i] : run->largest;
     }
-    run->tile_columns = TILE_COLUMNS;
-    run->tile_rows = (int64_t)(BUFFER_BYTES / largest / TILE_COLUMNS);
-    if (last < 1 || loop == last || run->tile_rows < MIN_TILE_ROWS)
+    if (last < 1 || loop == last || run->largest > LARGEST_PACKED)
         return false;
     bring_inside(&run->nest, loop);
+    int64_t items = (int64_t)(TILE_BYTES / run->largest);
+    run->tile_columns = smaller(run->nest.shape[last], smaller(TILE_COLUMNS, items / SIDE));
+    run->tile_rows = smaller(items / run->tile_columns / SIDE * SIDE, TILE_ROWS);
     for (int i = 0; i <= n; i++) {
         const int64_t *step = run->nest.step[i];
         run->handing[i] =

@@ -2,6 +2,7 @@
 
 #include "tensor/ct_index.h"
 #include "tensor/fail.h"
+#include "tensor/move.h"
 #include "tensor/parallel.h"
 
 #include <string.h>
@@ -104,12 +105,24 @@ static void fill_range(void *context, size_t begin, size_t end) {
     }
 }
 
+// By the choice of an elementwise op, which is one pass at the speed of a copy.
+static ct_tensor *choose(const char *who, const ct_tensor *t, const ct_tensor *mask, double value) {
+    ct_tensor *item = ct__empty(who, t->scalar, 0, NULL), *out = NULL;
+    if (item && ct__fill_new(who, item, value) == CT_OK)
+        out = ct__apply(who, CT_OP_where, 3, (const ct_tensor *const[]){mask, item, t});
+    ct_free(item);
+    return out;
+}
+
 ct_tensor *ct_masked_fill(const ct_tensor *t, const ct_tensor *mask, double value) {
     const ct_tensor *const operands[] = {t, mask};
     if (!t || !mask)
         return ct__null(__func__);
     if (check_mask(__func__, t, mask))
         return NULL;
+    if (t->scalar->traits & CT_PLAIN && !t->scalar->base && t->scalar != CT_BOOL &&
+        ct_scalar_loop(t->scalar, CT_OP_where))
+        return choose(__func__, t, mask, value);
     ct_tensor *out = ct__empty(__func__, t->scalar, t->rank, t->shape);
     ct_tensor *item = out ? ct__empty(__func__, t->scalar, 0, NULL) : NULL;
     if (!item || ct__fill_new(__func__, item, value) ||
@@ -132,11 +145,9 @@ ct_tensor *ct_masked_fill(const ct_tensor *t, const ct_tensor *mask, double valu
 static size_t count_true(size_t n, const char *mask, ptrdiff_t step) {
     size_t count = 0;
     if (step == 1)
-        for (size_t k = 0; k < n; k++)
-            count += mask[k] != 0;
-    else
-        for (size_t k = 0; k < n; k++)
-            count += mask[(ptrdiff_t)k * step] != 0;
+        return ct__moves()->count(n, (const unsigned char *)mask);
+    for (size_t k = 0; k < n; k++)
+        count += mask[(ptrdiff_t)k * step] != 0;
     return count;
 }
 
@@ -163,6 +174,9 @@ INLINE char *select_row(size_t size, size_t n, const char *from, ptrdiff_t step,
 
 static char *select_row_of(size_t size, size_t n, const char *from, ptrdiff_t step,
                            const char *mask, ptrdiff_t mask_step, char *to, const char *end) {
+    if ((size == 4 || size == 8) && step == (ptrdiff_t)size && mask_step == 1)
+        return to +
+               size * ct__moves()->select(size, n, from, (const unsigned char *)mask, to, end);
     if (size == 4)
         return select_row(4, n, from, step, mask, mask_step, to, end);
     if (size == 8)

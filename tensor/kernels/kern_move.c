@@ -32,18 +32,21 @@ INLINE void turn_items(size_t size, size_t m, size_t n, const char *restrict fro
 #define VF(x) CT_CAT(f32v_, x)
 #define TF(x) CT_CAT(f32_, x)
 #define V     f32v
+#define M     f32m
 #define LANES F32V_LANES
 #include "tensor/kernels/kern_turn.inc"
 #undef T
 #undef VF
 #undef TF
 #undef V
+#undef M
 #undef LANES
 
 #define T     double
 #define VF(x) CT_CAT(f64v_, x)
 #define TF(x) CT_CAT(f64_, x)
 #define V     f64v
+#define M     f64m
 #define LANES F64V_LANES
 #include "tensor/kernels/kern_turn.inc"
 
@@ -127,6 +130,10 @@ static void fill(char *to, size_t size, const char *item, size_t bytes, bool pas
     memcpy(to, pattern, head);
     fill_vectors(to + head, pattern, bytes - head, true);
 }
+static size_t select_items(size_t size, size_t n, const char *from, const unsigned char *mask,
+                           char *to, const char *end) {
+    return size == 4 ? f32_select(n, from, mask, to, end) : f64_select(n, from, mask, to, end);
+}
 #else
 static void turn(size_t size, size_t m, size_t n, const char *from, ptrdiff_t from_step, char *to,
                  ptrdiff_t to_step, bool large) {
@@ -150,10 +157,37 @@ static void fill(char *to, size_t size, const char *item, size_t bytes, bool pas
     for (size_t at = 0; at < bytes; at += size)
         memcpy(to + at, item, size);
 }
+
+static size_t select_items(size_t size, size_t n, const char *from, const unsigned char *mask,
+                           char *to, const char *end) {
+    char *y = to;
+    for (size_t i = 0; i < n && y < end; i++) {
+        memcpy(y, from + i * size, size);
+        y += mask[i] != 0 ? size : 0;
+    }
+    return (size_t)(y - to) / size;
+}
 #endif
+
+// Bytes count up to 255 of them side by side, which a compiler makes vectors of.
+static size_t count(size_t n, const unsigned char *mask) {
+    enum { SIDE_BY_SIDE = 64, MOST = 255 };
+    size_t sum = 0, i = 0;
+    while (n - i >= SIDE_BY_SIDE) {
+        unsigned char counts[SIDE_BY_SIDE] = {0};
+        for (int rows = 0; rows < MOST && n - i >= SIDE_BY_SIDE; rows++, i += SIDE_BY_SIDE)
+            for (int k = 0; k < SIDE_BY_SIDE; k++)
+                counts[k] = (unsigned char)(counts[k] + (mask[i + (size_t)k] != 0));
+        for (int k = 0; k < SIDE_BY_SIDE; k++)
+            sum += counts[k];
+    }
+    for (; i < n; i++)
+        sum += mask[i] != 0;
+    return sum;
+}
 
 static void end(void) {
     ct_vec_stream_end();
 }
 
-const struct ct__moves CT_ISA_NAME(ct__moves) = {turn, stream, fill, end};
+const struct ct__moves CT_ISA_NAME(ct__moves) = {turn, stream, fill, end, count, select_items};

@@ -18,6 +18,12 @@ struct ct__moves {
        caches where `to` is aligned to the size, and then end() must follow. */
     void (*fill)(char *to, size_t size, const char *item, size_t bytes, bool past);
     void (*end)(void);
+    /* How many of n bytes are not 0. */
+    size_t (*count)(size_t n, const unsigned char *mask);
+    /* Copies the items of 4 or 8 bytes whose mask is not 0; returns how many. Writes nothing from `end`
+       on, which has room for all of them. */
+    size_t (*select)(size_t size, size_t n, const char *from, const unsigned char *mask, char *to,
+                     const char *end);
 };
 
 extern const struct ct__moves ct__moves_scalar, ct__moves_avx2, ct__moves_avx512;

@@ -10,6 +10,8 @@
  *   first(v)       lane 0
  *   transpose(v)   v is an array of as many vectors as lanes: lane j of v[i] and lane i of v[j]
  *                  change places
+ *   compress(m, v) the lanes of v whose mask is set, side by side from lane 0 on; the rest is anything
+ *   count(m)       how many lanes of a mask are set
  *   stream(p, v)   a store past the caches, where the machine has one; p is aligned to the vector;
  *                  ct_vec_stream_end() puts all of them before what comes after
  *   load_first(p, n)         the first n items of p, then zeros; none beyond them is read
@@ -25,6 +27,29 @@
 #define CT_ISA_NAME(name) CT_CAT(name, _scalar)
 #elif CT_ISA_LEVEL == 1
 #define CT_ISA_NAME(name) CT_CAT(name, _avx2)
+CT_VEC_INLINE f32v f32v_compress(f32m m, f32v v) {
+    // A byte for each set bit, by which the bytes 0 to 7 are drawn together.
+    uint64_t bytes = _pdep_u64((unsigned)_mm256_movemask_ps(m), 0x0101010101010101u) * 0xff;
+    uint64_t places = _pext_u64(0x0706050403020100u, bytes);
+    return _mm256_permutevar8x32_ps(v, _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)places)));
+}
+
+CT_VEC_INLINE f64v f64v_compress(f64m m, f64v v) {
+    // Pairs of halves.
+    uint64_t bytes = _pdep_u64((unsigned)_mm256_movemask_pd(m), 0x0001000100010001u) * 0xffff;
+    uint64_t places = _pext_u64(0x0706050403020100u, bytes);
+    __m256i halves = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)places));
+    return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(v), halves));
+}
+
+CT_VEC_INLINE size_t f32v_count(f32m m) {
+    return (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(m));
+}
+
+CT_VEC_INLINE size_t f64v_count(f64m m) {
+    return (size_t)__builtin_popcount((unsigned)_mm256_movemask_pd(m));
+}
+
 #else
 #define CT_ISA_NAME(name) CT_CAT(name, _avx512)
 #endif
@@ -85,6 +110,24 @@ CT_VEC_INLINE void f64v_stream(double *p, f64v v) {
 }
 
 CT_VEC_INLINE void ct_vec_stream_end(void) {
+}
+
+CT_VEC_INLINE f32v f32v_compress(f32m m, f32v v) {
+    (void)m;
+    return v;
+}
+
+CT_VEC_INLINE f64v f64v_compress(f64m m, f64v v) {
+    (void)m;
+    return v;
+}
+
+CT_VEC_INLINE size_t f32v_count(f32m m) {
+    return m;
+}
+
+CT_VEC_INLINE size_t f64v_count(f64m m) {
+    return m;
 }
 
 #elif CT_ISA_LEVEL == 1
@@ -320,6 +363,22 @@ CT_VEC_INLINE void f64v_load_turned(f64v *v, const double *p, ptrdiff_t step) {
         v[g] = _mm512_unpacklo_pd(x, y);
         v[g + 1] = _mm512_unpackhi_pd(x, y);
     }
+}
+
+CT_VEC_INLINE f32v f32v_compress(f32m m, f32v v) {
+    return _mm512_maskz_compress_ps(m, v);
+}
+
+CT_VEC_INLINE f64v f64v_compress(f64m m, f64v v) {
+    return _mm512_maskz_compress_pd(m, v);
+}
+
+CT_VEC_INLINE size_t f32v_count(f32m m) {
+    return (size_t)__builtin_popcount(m);
+}
+
+CT_VEC_INLINE size_t f64v_count(f64m m) {
+    return (size_t)__builtin_popcount(m);
 }
 
 #endif
