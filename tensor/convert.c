@@ -3,12 +3,27 @@
 
 #include "tensor/convert_blocks.h"
 #include "tensor/fail.h"
+#include "tensor/isa.h"
+#include "tensor/move.h"
 #include "tensor/parallel.h"
 #include "tensor/storage.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
+
+const struct ct__lane *ct__lane_of(const ct_scalar *scalar) {
+    static const struct ct__lane *const lanes[] = {
+        [CT__ISA_SCALAR] = ct__lanes_scalar,
+        [CT__ISA_AVX2] = ct__lanes_avx2,
+        [CT__ISA_AVX512] = ct__lanes_avx512,
+    };
+    const struct ct__lane *lane = lanes[ct__isa_current()];
+    for (int i = 0; i < CT__LANES; i++)
+        if (lane[i].scalar == scalar)
+            return &lane[i];
+    return NULL;
+}
 
 /* --- one item --- */
 
@@ -102,6 +117,7 @@ struct conversion {
     struct ct__nest nest;
     const char *from;
     char *to;
+    bool streams;                /* past the caches */
     _Atomic size_t first_misfit; /* its number in row-major order */
 };
 
@@ -118,6 +134,7 @@ static void choose_lanes(struct conversion *c) {
 static size_t convert_row(const struct conversion *c, size_t n, const char *from, ptrdiff_t step,
                           char *to) {
     union ct__numbers block;
+    _Alignas(64) char stage[sizeof block];
     size_t size = c->target->size;
     for (size_t i = 0; i < n && !c->load; i++)
         if (!convert_item(c->source, c->target, from + (ptrdiff_t)i * step, to + i * size, c->mode))
@@ -125,15 +142,16 @@ static size_t convert_row(const struct conversion *c, size_t n, const char *from
     for (size_t i = 0; i < n && c->load; i += CT__CONVERT_BLOCK) {
         size_t count = n - i < CT__CONVERT_BLOCK ? n - i : CT__CONVERT_BLOCK;
         c->load(count, from + (ptrdiff_t)i * step, step, &block);
-        size_t good = c->store(count, &block, to + i * size);
+        size_t good = c->store(count, &block, c->streams ? stage : to + i * size);
+        if (c->streams)
+            ct__moves()->stream(to + i * size, stage, good * size);
         if (good < count)
             return i + good;
     }
     return n;
 }
 
-static void convert_range(void *context, size_t begin, size_t end) {
-    struct conversion *c = context;
+static void convert_items(struct conversion *c, size_t begin, size_t end) {
     int row = c->nest.rank - 1;
     ptrdiff_t size = (ptrdiff_t)c->source->size, step = (ptrdiff_t)c->nest.step[0][row] * size;
     size_t extent = (size_t)c->nest.shape[row], at = begin % extent;
@@ -148,6 +166,13 @@ static void convert_range(void *context, size_t begin, size_t end) {
             return;
         }
     }
+}
+
+static void convert_range(void *context, size_t begin, size_t end) {
+    struct conversion *c = context;
+    convert_items(c, begin, end);
+    if (c->streams)
+        ct__moves()->end();
 }
 
 /* Address of the item that has a number in row-major order. */
@@ -176,6 +201,7 @@ ct_status ct__convert(const char *who, const ct_tensor *t, const ct_scalar *targ
     c.nest = ct__rows_of(t, t->strides);
     c.from = ct__first(t);
     c.to = to;
+    c.streams = c.load && ct__streams(t->count * target->size);
     atomic_init(&c.first_misfit, SIZE_MAX);
     ct__parallel_for(t->count, GRAIN, convert_range, &c);
     size_t item = atomic_load(&c.first_misfit);

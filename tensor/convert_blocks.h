@@ -26,7 +26,11 @@ struct ct__lane {
     ct__store_fn *store_reals[2], *store_wholes[2]; /* by mode */
 };
 
-/* The lane of a type, or NULL where it is not of the core. */
+enum { CT__LANES = 5 };
+extern const struct ct__lane ct__lanes_scalar[CT__LANES], ct__lanes_avx2[CT__LANES],
+    ct__lanes_avx512[CT__LANES];
+
+/* The lane of a type, in the instruction set in force; NULL where it is not of the core. */
 const struct ct__lane *ct__lane_of(const ct_scalar *scalar);
 
 #endif

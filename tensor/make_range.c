@@ -1,5 +1,6 @@
 /* Ranges of numbers, and the identity. */
 
+#include "tensor/convert_blocks.h"
 #include "tensor/ct_make.h"
 #include "tensor/ct_ops.h"
 #include "tensor/fail.h"
@@ -81,11 +82,29 @@ static ct_status set_number(const char *who, const ct_tensor *t, int64_t i, doub
     return fail_item(who, t, i, text_of(value).of);
 }
 
+/* Fills in blocks where the type has a way for them; how many items are done. */
+static int64_t count_up_blocks(const ct_tensor *t, double start, double step) {
+    const ct_scalar *scalar = t->scalar;
+    const struct ct__lane *lane = scalar->traits & CT_REAL ? ct__lane_of(scalar) : NULL;
+    union ct__numbers block;
+    int64_t n = (int64_t)t->count;
+    for (int64_t i = 0; lane && i < n; i += CT__CONVERT_BLOCK) {
+        size_t count = n - i < CT__CONVERT_BLOCK ? (size_t)(n - i) : CT__CONVERT_BLOCK;
+        for (size_t k = 0; k < count; k++)
+            block.reals[k] = fma((double)(i + (int64_t)k), step, start);
+        size_t good = lane->store_reals[CT_CAST_STRICT](count, &block,
+                                                        ct__first(t) + (size_t)i * scalar->size);
+        if (good < count)
+            return i + (int64_t)good;
+    }
+    return lane ? n : 0;
+}
+
 static ct_status count_up(const char *who, const ct_tensor *t, double start, double step) {
     const ct_scalar *scalar = t->scalar;
     int64_t n = (int64_t)t->count, sum = 0;
     bool whole = scalar->traits & CT_INTEGER && scalar->from_i64 && is_i64(start) && is_i64(step);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = count_up_blocks(t, start, step); i < n; i++) {
         ct_status status = CT_OK;
         if (!whole || __builtin_mul_overflow(i, (int64_t)step, &sum) ||
             __builtin_add_overflow(sum, (int64_t)start, &sum))

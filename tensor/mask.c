@@ -175,8 +175,7 @@ INLINE char *select_row(size_t size, size_t n, const char *from, ptrdiff_t step,
 static char *select_row_of(size_t size, size_t n, const char *from, ptrdiff_t step,
                            const char *mask, ptrdiff_t mask_step, char *to, const char *end) {
     if ((size == 4 || size == 8) && step == (ptrdiff_t)size && mask_step == 1)
-        return to +
-               size * ct__moves()->select(size, n, from, (const unsigned char *)mask, to, end);
+        return to + size * ct__moves()->select(size, n, from, (const unsigned char *)mask, to, end);
     if (size == 4)
         return select_row(4, n, from, step, mask, mask_step, to, end);
     if (size == 8)

@@ -6,6 +6,7 @@
 #include "tensor_tools.h"
 
 #include "tensor/ct_alloc.h"
+#include "tensor/ct_convert.h"
 #include "tensor/ct_index.h"
 #include "tensor/ct_make.h"
 #include "tensor/ct_ops.h"
@@ -132,6 +133,42 @@ START_TEST(items_are_repeated) {
                     ck_assert_int_eq(memcmp(to, expected, 4096), 0);
                 }
     free(item);
+    free(to);
+    free(expected);
+}
+END_TEST
+
+/* --- masks --- */
+
+START_TEST(masks_count_and_select) {
+    if (!available(_i))
+        return;
+    const struct ct__moves *moves = all_moves[_i];
+    char *from = noise(2048), *to = noise(2048), *expected = noise(2048);
+    unsigned char *mask = (unsigned char *)noise(70000);
+    for (size_t k = 0; k < 70000; k++)
+        mask[k] = mask[k] % 3 == 0 ? 0 : mask[k]; /* all that is not 0 is true */
+    for (size_t n = 0; n < TAILS; n++)
+        for (size_t size = 4; size <= 8; size += 4) {
+            const unsigned char *m = mask + n * 7;
+            size_t found = 0;
+            memcpy(expected, to, 2048);
+            for (size_t k = 0; k < n; k++)
+                if (m[k])
+                    memcpy(expected + GUARD + size * (1 + found++), from + k * size, size);
+            char *y = to + GUARD + size;
+            ck_assert_uint_eq(moves->count(n, m), found);
+            ck_assert_uint_eq(moves->select(size, n, from, m, y, y + found * size), found);
+            ck_assert_int_eq(memcmp(to, expected, 2048), 0);
+        }
+    size_t all = 0;
+    for (size_t k = 0; k < 70000; k++)
+        all += mask[k] != 0;
+    ck_assert_uint_eq(moves->count(70000, mask), all);
+    memset(mask, 255, 70000);
+    ck_assert_uint_eq(moves->count(69999, mask + 1), 69999);
+    free(mask);
+    free(from);
     free(to);
     free(expected);
 }
@@ -310,6 +347,11 @@ static ct_tensor *make_concat(const ct_tensor *a, const ct_tensor *b) {
     return ct_concat(2, (const ct_tensor *[]){a, a}, 0);
 }
 
+static ct_tensor *make_converted(const ct_tensor *a, const ct_tensor *b) {
+    (void)b;
+    return ct_cast(a, ct_dtype(a) == CT_F32 ? CT_F64 : CT_F32, CT_CAST_TRUNCATE);
+}
+
 static ct_tensor *make_full(const ct_tensor *a, const ct_tensor *b) {
     (void)b;
     return ct_full_like(a, 7);
@@ -318,7 +360,7 @@ static ct_tensor *make_full(const ct_tensor *a, const ct_tensor *b) {
 START_TEST(results_past_the_caches) {
     const ct_scalar *const scalars[] = {CT_F32, CT_F64, CT_I32, CT_I64};
     ct_tensor *(*const makers[])(const ct_tensor *, const ct_tensor *) = {
-        make_add, make_less, make_where, make_copy, make_concat, make_full};
+        make_add, make_less, make_where, make_copy, make_concat, make_converted, make_full};
     int64_t m = tables[_i].rows, n = tables[_i].columns;
     for (int s = 0; s < COUNT(scalars); s++) {
         ct_tensor *a = spread_out(scalars[s], m, n, 0);
@@ -382,6 +424,7 @@ Suite *suite_moves(void) {
     tcase_add_loop_test(kernels, planes_are_turned, 0, ISAS);
     tcase_add_loop_test(kernels, bytes_are_streamed, 0, ISAS);
     tcase_add_loop_test(kernels, items_are_repeated, 0, ISAS);
+    tcase_add_loop_test(kernels, masks_count_and_select, 0, ISAS);
     tcase_add_loop_test(kernels, loops_in_every_layout, 0, ISAS);
     tcase_add_loop_test(past, results_past_the_caches, 0, COUNT(tables));
     tcase_add_test(past, a_fault_past_the_caches_is_found);

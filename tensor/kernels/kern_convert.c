@@ -1,54 +1,40 @@
+/* Blocks of numbers on their way between the types of the core, compiled once per instruction set: the
+   loops are plain C that a compiler makes vectors of. Their results are exact or rounded once, so
+   their bits cannot depend on it. */
+
 #include "tensor/convert_blocks.h"
+
+#include "tensor/kernels/vec.h"
+#include "tensor/kernels/vec_lanes.h"
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
-/* --- reading --- */
+/* --- reading. Each loop stands twice, once for dense items. --- */
 
-static void reals_of_f32(size_t n, const char *from, ptrdiff_t step, union ct__numbers *to) {
-    for (size_t i = 0; i < n; i++, from += step) {
-        float x;
-        memcpy(&x, from, sizeof x);
-        to->reals[i] = (double)x;
+#define INLINE static inline __attribute__((always_inline))
+
+#define READ(name, type, member, made, value)                                                      \
+    INLINE void name##_by(size_t n, const char *from, ptrdiff_t step, made *to) {                  \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            type x;                                                                                \
+            memcpy(&x, from + (ptrdiff_t)i * step, sizeof x);                                      \
+            to[i] = (made)(value);                                                                 \
+        }                                                                                          \
+    }                                                                                              \
+    static void name(size_t n, const char *from, ptrdiff_t step, union ct__numbers *to) {          \
+        if (step == (ptrdiff_t)sizeof(type))                                                       \
+            name##_by(n, from, (ptrdiff_t)sizeof(type), to->member);                               \
+        else                                                                                       \
+            name##_by(n, from, step, to->member);                                                  \
     }
-}
-
-static void reals_of_f64(size_t n, const char *from, ptrdiff_t step, union ct__numbers *to) {
-    for (size_t i = 0; i < n; i++, from += step)
-        memcpy(&to->reals[i], from, sizeof to->reals[i]);
-}
-
-static void reals_of_i32(size_t n, const char *from, ptrdiff_t step, union ct__numbers *to) {
-    for (size_t i = 0; i < n; i++, from += step) {
-        int32_t x;
-        memcpy(&x, from, sizeof x);
-        to->reals[i] = x;
-    }
-}
-
-static void reals_of_bool(size_t n, const char *from, ptrdiff_t step, union ct__numbers *to) {
-    for (size_t i = 0; i < n; i++, from += step)
-        to->reals[i] = *from != 0;
-}
-
-static void wholes_of_i32(size_t n, const char *from, ptrdiff_t step, union ct__numbers *to) {
-    for (size_t i = 0; i < n; i++, from += step) {
-        int32_t x;
-        memcpy(&x, from, sizeof x);
-        to->wholes[i] = x;
-    }
-}
-
-static void wholes_of_i64(size_t n, const char *from, ptrdiff_t step, union ct__numbers *to) {
-    for (size_t i = 0; i < n; i++, from += step)
-        memcpy(&to->wholes[i], from, sizeof to->wholes[i]);
-}
-
-static void wholes_of_bool(size_t n, const char *from, ptrdiff_t step, union ct__numbers *to) {
-    for (size_t i = 0; i < n; i++, from += step)
-        to->wholes[i] = *from != 0;
-}
+READ(reals_of_f32, float, reals, double, x)
+READ(reals_of_f64, double, reals, double, x)
+READ(reals_of_i32, int32_t, reals, double, x)
+READ(reals_of_bool, unsigned char, reals, double, x != 0)
+READ(wholes_of_i32, int32_t, wholes, int64_t, x)
+READ(wholes_of_i64, int64_t, wholes, int64_t, x)
+READ(wholes_of_bool, unsigned char, wholes, int64_t, x != 0)
 
 /* --- writing reals. Tensors are aligned, so their items may be written as what they are. --- */
 
@@ -64,9 +50,8 @@ static size_t f64_from_wholes(size_t n, const union ct__numbers *from, char *to)
     return n;
 }
 
-/* Loops over a whole block have a constant count, which compilers turn into vector loops; hence
-   the two calls of each of the inlined ones below. */
-#define INLINE static inline __attribute__((always_inline))
+/* Loops over a whole block have a constant count, which needs no check on the way; hence the two calls
+   of each of the inlined ones below. */
 enum { WHOLE_BLOCK = CT__CONVERT_BLOCK };
 
 /* Rounds to floats; whether one of them became infinite. */
@@ -160,8 +145,11 @@ static size_t i64_truncated(size_t n, const union ct__numbers *from, char *to) {
 static size_t i32_truncated(size_t n, const union ct__numbers *from, char *to) {
     int32_t *x = (int32_t *)(void *)to;
     for (size_t i = 0; i < n; i++) {
-        double y = from->reals[i];
-        x[i] = isnan(y) ? 0 : y <= INT32_MIN ? INT32_MIN : y >= INT32_MAX ? INT32_MAX : (int32_t)y;
+        double y = from->reals[i]; /* NaN becomes 0; each step is a choice without a jump */
+        y = y == y ? y : 0;
+        y = y < INT32_MIN ? INT32_MIN : y;
+        y = y > INT32_MAX ? INT32_MAX : y;
+        x[i] = (int32_t)y;
     }
     return n;
 }
@@ -230,7 +218,7 @@ static size_t truth_of_wholes(size_t n, const union ct__numbers *from, char *to)
     return n;
 }
 
-static const struct ct__lane lanes[] = {
+const struct ct__lane CT_ISA_NAME(ct__lanes)[] = {
     {CT_F32,
      reals_of_f32,
      NULL,
@@ -257,10 +245,3 @@ static const struct ct__lane lanes[] = {
      {bool_from_reals, truth_of_reals},
      {bool_from_wholes, truth_of_wholes}},
 };
-
-const struct ct__lane *ct__lane_of(const ct_scalar *scalar) {
-    for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
-        if (lanes[i].scalar == scalar)
-            return &lanes[i];
-    return NULL;
-}
