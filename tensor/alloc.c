@@ -76,9 +76,10 @@ static struct list by_age;
 static struct list by_class[CLASSES];
 static size_t kept_bytes;
 static size_t kept_limit = (size_t)256 << 20;
-static bool limit_is_set;             // by the user: it is strict then
-static size_t live_large, peak_large; // bytes of large blocks in use now, and the most of late
-static struct local *locals;          // the caches of threads
+static bool limit_is_set; // by the user: it is strict then
+static size_t outside,
+    most_outside;            // bytes in use or in the caches of threads, now and at most of late
+static struct local *locals; // the caches of threads
 
 /// The cache of a thread.
 struct local {
@@ -301,15 +302,17 @@ static struct block *take_kept(size_t capacity) {
     return b;
 }
 
-/// How many bytes may be kept now. A loop whose turns need more than the first bound gets it all back: what is in use and
-/// what is kept together never exceed the most that was in use of late.
+/// How many bytes may be kept now. A loop whose turns need more than the first bound gets it all back: what is kept and what
+/// is not stay below 5/4 of the most that was in use of late; a quarter, since blocks of other sizes may be in use then.
 static size_t bound(void) {
-    size_t unused = peak_large > live_large ? peak_large - live_large : 0;
+    size_t most = most_outside + most_outside / 4;
+    size_t unused = most > outside ? most - outside : 0;
     return limit_is_set || unused < kept_limit ? kept_limit : unused;
 }
 
-/// Keeps a block where there is room for it; returns what has to be given back.
+/// Keeps a block that is outside where there is room for it; returns what has to be given back.
 static struct block *keep_bounded(struct block *b) {
+    outside -= b->capacity;
     size_t most = bound();
     b->age.newer = NULL;
     if (b->capacity > largest_class || b->capacity > most)
@@ -319,13 +322,14 @@ static struct block *keep_bounded(struct block *b) {
     return out;
 }
 
-/// Counts a large block that is in use from now on. The peak fades by a 1024th with each, so that one large job does not
+/// Counts a block that is outside from now on. The peak fades by a 1024th of what goes out, so that one large job does not
 /// bind its memory for ever.
-static void count_large(size_t capacity) {
-    live_large += capacity;
-    peak_large -= peak_large / 1024;
-    if (peak_large < live_large)
-        peak_large = live_large;
+static void count_outside(size_t capacity) {
+    size_t fade = capacity / 1024;
+    outside += capacity;
+    most_outside -= fade < most_outside ? fade : most_outside;
+    if (most_outside < outside)
+        most_outside = outside;
 }
 
 // ---- the caches of threads
@@ -349,6 +353,7 @@ static struct block *drain_all(void) {
     struct block *all = NULL;
     for (struct local *l = locals; l; l = l->next) {
         take_local(l);
+        outside -= l->bytes;
         all = chained(drain(l), all);
         leave_local(l);
     }
@@ -535,16 +540,15 @@ static __attribute__((noinline)) struct block *obtain(size_t capacity) {
     enter();
     atomic_store_explicit(&frozen, true, memory_order_relaxed);
     struct block *b = take_kept(capacity);
-    if (capacity > LOCAL_LARGEST)
-        count_large(capacity);
+    count_outside(capacity);
     leave();
     if (!b)
         b = fetch(capacity);
     if (!b && clear_cache())
         b = fetch(capacity);
-    if (!b && capacity > LOCAL_LARGEST) {
+    if (!b) {
         enter();
-        live_large -= capacity;
+        outside -= capacity;
         leave();
     }
     return b;
@@ -579,8 +583,6 @@ void *ct__alloc_zero(size_t bytes) {
 static __attribute__((noinline)) void free_elsewhere(struct block *b) {
     count_live((size_t)-1);
     enter();
-    if (b->capacity > LOCAL_LARGEST)
-        live_large -= b->capacity;
     struct block *out = keep_bounded(b);
     leave();
     give_back_all(out);

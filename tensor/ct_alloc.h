@@ -47,8 +47,8 @@ CT_API ct_status ct_set_allocator(const struct ct_allocator *allocator);
  * @brief Bounds the bytes of freed blocks that are kept for reuse; 0 switches the cache off.
  *
  * Until it is called, 256 MiB may be kept, and more where more was in use: so much that what is in use and what is kept
- * together stay below the most that was in use of late. So a training loop gets all its buffers back, turn after turn, and
- * the cache never makes the process larger than it has been. Called once, @p bytes is a strict bound.
+ * together stay below 5/4 of the most that was in use of late. So a training loop gets all its buffers back, turn after
+ * turn. After one large job ct_cache_clear() returns its memory. Called once, @p bytes is a strict bound.
  *
  * Blocks over the new bound, longest unused first, go back to the allocator at once. A block over 256 MiB is never kept.
  * Beside it each thread keeps up to 1 MiB of small blocks of its own; it gives them up when it ends and, whatever the
