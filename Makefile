@@ -77,6 +77,10 @@ isa.avx2   := -DCT_ISA_LEVEL=1
 isa.avx512 := -DCT_ISA_LEVEL=2 -mavx512f -mavx512dq -mavx512bw -mavx512vl \
               -mprefer-vector-width=512
 
+# Interleaves the chains of neighbouring vectors, which gcc does not do by itself: 5 to 15 % of
+# tanh, sigmoid and their like.
+SCHEDULE := $(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),,-fschedule-insns -fsched-pressure)
+
 LIB_PKGS  := sleef hwloc jansson nettle
 TEST_PKGS := check zlib
 LIB_DEP_LIBS     := $(shell pkg-config --libs $(LIB_PKGS) 2>/dev/null) -lm -pthread
@@ -227,6 +231,7 @@ deps-present: # says what to type when a library is missing
 
 # private: else what they depend on would be made with these flags too
 $(BASELINE:%.c=$(OBJ)/%.o): private MARCH_OF :=
+$(call per_isa,tensor/kernels/kern_map.c): private EXTRA = $(SCHEDULE)
 $(TEST_SRC:%.c=$(OBJ)/%.o): private EXTRA = $(CHECK_CFLAGS) -I$(GEN) -Wno-missing-prototypes
 $(OBJ)/tests/suite_readme.o: private EXTRA = $(CHECK_CFLAGS) -Wno-missing-prototypes -DCC_TEXT='"$(CC)"' \
     -DFLAGS_TEXT='"$(preset.$(PRESET))"' -DLIBS_TEXT='"$(LIB_DEP_LIBS)"'

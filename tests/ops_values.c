@@ -23,7 +23,7 @@ static const struct {
     {CT_OP_log_sigmoid, 2, "softplus turned round (measured 1.05)"},
     {CT_OP_silu, 2, "x times a rounded sigmoid (measured 1.5)"},
     {CT_OP_normcdf, 2, "half of erfc, whose argument is rounded (measured 1.95)"},
-    {CT_OP_gelu, 4, "x times a rounded normcdf (measured 2.9)"},
+    {CT_OP_gelu, 4, "an exponential times a quotient or a polynomial (measured 3.9)"},
     {CT_OP_normpdf, 2, "exp of a rounded square; more far out, see magnified()"},
     {CT_OP_gelu_tanh, 2,
      "x times a rounded sigmoid of a rounded cubic; more below 0, see magnified()"},
