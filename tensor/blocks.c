@@ -52,6 +52,21 @@ static void item_sizes(enum ct_op op, int arity, size_t size, size_t sizes[MAX_A
         sizes[arity] = 1;
 }
 
+/* Whether blocks may be written where they belong: truth values, which no op can fail to give, dense,
+   and apart from all operands, as a block is promised. */
+static bool goes_straight(int arity, const size_t sizes[], size_t n, char *const ptr[],
+                          const ptrdiff_t step[]) {
+    uintptr_t out = (uintptr_t)ptr[arity];
+    if (sizes[arity] != 1 || step[arity] != 1)
+        return false;
+    for (int i = 0; i < arity; i++) {
+        uintptr_t in = (uintptr_t)ptr[i];
+        if (step[i] < 0 || (in < out + n && out < in + n * (size_t)step[i] + sizes[i]))
+            return false;
+    }
+    return true;
+}
+
 size_t ct__run_blocks(ct__block_fn *run, size_t size, enum ct_op op, size_t n, char *const ptr[],
                       const ptrdiff_t step[]) {
     _Alignas(64) char block[MAX_ARITY + 1][CT__BLOCK * sizeof(int64_t)];
@@ -59,7 +74,7 @@ size_t ct__run_blocks(ct__block_fn *run, size_t size, enum ct_op op, size_t n, c
     int arity = ct_op_arity(op);
     size_t sizes[MAX_ARITY + 1];
     item_sizes(op, arity, size, sizes);
-    char *out = block[arity];
+    bool straight = goes_straight(arity, sizes, n, ptr, step);
     for (size_t at = 0; at < n; at += CT__BLOCK) {
         size_t items = n - at < CT__BLOCK ? n - at : CT__BLOCK;
         for (int i = 0; i < arity; i++) {
@@ -69,9 +84,11 @@ size_t ct__run_blocks(ct__block_fn *run, size_t size, enum ct_op op, size_t n, c
             if (!dense && (at == 0 || step[i] != 0))
                 copy(sizes[i], items, p, step[i], block[i], (ptrdiff_t)sizes[i]);
         }
+        char *out = straight ? ptr[arity] + at : block[arity];
         size_t done = run(items, in, out);
-        copy(sizes[arity], done, out, (ptrdiff_t)sizes[arity],
-             ptr[arity] + (ptrdiff_t)at * step[arity], step[arity]);
+        if (!straight)
+            copy(sizes[arity], done, out, (ptrdiff_t)sizes[arity],
+                 ptr[arity] + (ptrdiff_t)at * step[arity], step[arity]);
         if (done < items)
             return at + done;
     }
