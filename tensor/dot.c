@@ -8,6 +8,7 @@
 #include "tensor/alloc.h"
 #include "tensor/ct_ops.h"
 #include "tensor/ct_reduce.h"
+#include "tensor/kernels/kern_table.h"
 #include "tensor/matmul.h"
 #include "tensor/parallel.h"
 
@@ -82,17 +83,35 @@ static ct_status run_dot(const char *who, struct dot *d, char *to) {
                            d->scalar->name);
 }
 
+static ct_tensor *dot_of_reals(const char *who, const struct ct__real_kernels *kernels,
+                               const struct dot *d) {
+    ct_tensor *result = ct__empty(who, d->scalar, 0, NULL);
+    if (result)
+        kernels->dot(&(struct ct__dot_job){.n = d->n,
+                                           .a = d->a,
+                                           .b = d->b,
+                                           .a_step = d->a_step,
+                                           .b_step = d->b_step,
+                                           .y = ct__first(result)});
+    return result;
+}
+
 // Of two tensors of rank 1 and one extent.
 static ct_tensor *dot(const char *who, const ct_tensor *a, const ct_tensor *b) {
     const ct_scalar *scalar = a->scalar;
     if (scalar->traits & CT_INTEGER) // exact totals, whatever the order
         return ct__matmul(who, a, b);
     struct dot d = {.scalar = scalar, .n = a->count, .a = ct__first(a), .b = ct__first(b)};
+    d.a_step = (ptrdiff_t)a->strides[0] * (ptrdiff_t)scalar->size;
+    d.b_step = (ptrdiff_t)b->strides[0] * (ptrdiff_t)scalar->size;
     d.mul = ct_scalar_loop(scalar, CT_OP_mul);
     d.add = ct_scalar_loop(scalar, CT_OP_add);
     d.sum = ct_scalar_fold(scalar, CT_FOLD_SUM);
     if (!d.mul || !d.add || !d.sum)
         return ct__fail_null(CT_EDTYPE, who, "%s has no dot", scalar->name);
+    const struct ct__real_kernels *kernels = ct__kernels_of(scalar);
+    if (kernels)
+        return dot_of_reals(who, kernels, &d);
     for (d.run = BLOCK; 2 * d.run * scalar->size <= RUN_BYTES;)
         d.run *= 2;
     if (d.run * scalar->size > RUN_BYTES) { // large items: through memory
@@ -101,8 +120,6 @@ static ct_tensor *dot(const char *who, const ct_tensor *a, const ct_tensor *b) {
         ct_tensor *products = ct__apply(who, CT_OP_mul, 2, (const ct_tensor *[]){&x, &y});
         return products ? ct__then(products, ct__as(who, ct_sum(products, 0, false))) : NULL;
     }
-    d.a_step = (ptrdiff_t)a->strides[0] * (ptrdiff_t)scalar->size;
-    d.b_step = (ptrdiff_t)b->strides[0] * (ptrdiff_t)scalar->size;
     ct_tensor *result = ct__empty(who, scalar, 0, NULL);
     if (result && (d.n == 0 ? ct__fill_new(who, result, 0) : run_dot(who, &d, ct__first(result)))) {
         ct_free(result);

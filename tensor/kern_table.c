@@ -12,7 +12,8 @@
         ct__##type##_loops_##isa,                                                                  \
             {ct__##type##_sum_##isa,  ct__##type##_max_##isa,    ct__##type##_min_##isa,           \
              ct__##type##_prod_##isa, ct__##type##_argmax_##isa, ct__##type##_argmin_##isa},       \
-            ct__##type##_matmul_##isa, ct__##type##_matmul_then_##isa                              \
+            ct__##type##_squares_##isa, ct__##type##_sizes_##isa, ct__##type##_spread_##isa,       \
+            ct__##type##_dot_##isa, ct__##type##_matmul_##isa, ct__##type##_matmul_then_##isa      \
     }
 
 static const struct ct__kernels tables[] = {
@@ -29,4 +30,8 @@ const struct ct__kernels *ct__kernels(void) {
         atomic_store_explicit(&known, table, memory_order_relaxed);
     }
     return table;
+}
+
+const struct ct__real_kernels *ct__kernels_of(const ct_scalar *scalar) {
+    return scalar == CT_F32 ? &ct__kernels()->f32 : scalar == CT_F64 ? &ct__kernels()->f64 : NULL;
 }

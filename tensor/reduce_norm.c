@@ -6,6 +6,7 @@
 #include "tensor/alloc.h"
 #include "tensor/fail.h"
 #include "tensor/ct_ops.h"
+#include "tensor/kernels/kern_table.h"
 
 #include <math.h>
 
@@ -54,6 +55,11 @@ static ct_status powers(void *context, const struct ct__tile *tile, size_t *row)
 
 static ct_status sum_powers(const struct scaled *s, const ct_scalar *scalar,
                             const struct ct_fold_job *job, size_t *row) {
+    const struct ct__real_kernels *kernels = ct__kernels_of(scalar);
+    if (kernels && !s->factor && (s->norm->order == 1 || s->norm->order == 2)) {
+        (s->norm->order == 1 ? kernels->sizes : kernels->squares)(scalar, job);
+        return CT_OK;
+    }
     struct ct__blocks b;
     ct_status status = ct__blocks_make(&b, 1, scalar, job, powers, (void *)(uintptr_t)s, row);
     if (status)
@@ -148,6 +154,29 @@ static ct_status repair(const struct norm *norm, const ct_scalar *scalar,
     return status;
 }
 
+// Whether a row's sum may have lost something: with a NaN among the sums their extremes are none.
+static bool one_is_astray(const struct norm *norm, const ct_scalar *scalar,
+                          const struct ct_fold_job *job) {
+    _Alignas(64) char item[64];
+    const struct ct_fold_job sums = {.n = job->count,
+                                     .count = 1,
+                                     .x = job->y,
+                                     .x_step = job->y_next,
+                                     .y = item,
+                                     .y_next = (ptrdiff_t)scalar->size};
+    if (!ct__kernels_of(scalar)) {
+        for (size_t j = 0; j < job->count; j++)
+            if (is_astray(norm, scalar->to_double(scalar, job->y + (ptrdiff_t)j * job->y_next)))
+                return true;
+        return false;
+    }
+    ct_scalar_fold(scalar, CT_FOLD_MIN)(scalar, &sums);
+    if (is_astray(norm, scalar->to_double(scalar, item)))
+        return true;
+    ct_scalar_fold(scalar, CT_FOLD_MAX)(scalar, &sums);
+    return is_astray(norm, scalar->to_double(scalar, item));
+}
+
 static ct_status norm_rows(void *context, const ct_scalar *scalar, const struct ct_fold_job *job,
                            size_t *done) {
     const struct norm *norm = context;
@@ -157,12 +186,7 @@ static ct_status norm_rows(void *context, const ct_scalar *scalar, const struct 
     ct_status status = plain ? sum_powers(&s, scalar, job, done) : CT_OK;
     if (status || norm->order == 1)
         return status;
-    bool astray = !plain;
-    for (size_t j = 0; j < job->count && !astray; j++) {
-        const char *y = job->y + (ptrdiff_t)j * job->y_next;
-        astray = is_astray(norm, scalar->to_double(scalar, y));
-    }
-    if (astray)
+    if (!plain || one_is_astray(norm, scalar, job))
         return repair(norm, scalar, job, plain, done);
     *done = 0;
     return take_root(norm, scalar, job) ? CT_OK : CT_EOVERFLOW;
@@ -196,15 +220,19 @@ static bool has_norm(const ct_scalar *scalar, double order) {
                        : HAS(scalar, CT_OP_mul, CT_OP_abs, CT_OP_div, CT_OP_pow));
 }
 
+// Whether 2^range and 2^-range are exact.
+static bool holds_powers(const ct_scalar *scalar, char *item, int range) {
+    double high = ldexp(1, range), low = ldexp(1, -range);
+    return scalar->from_double(scalar, item, high) && scalar->to_double(scalar, item) == high &&
+           scalar->from_double(scalar, item, low) && scalar->to_double(scalar, item) == low;
+}
+
 // How far powers of two are exact in both directions.
 static int range_of(const ct_scalar *scalar, char *item) {
-    int range = 1022;
-    for (; range > 0; range--) {
-        double high = ldexp(1, range), low = ldexp(1, -range);
-        if (scalar->from_double(scalar, item, high) && scalar->to_double(scalar, item) == high &&
-            scalar->from_double(scalar, item, low) && scalar->to_double(scalar, item) == low)
-            break;
-    }
+    int range = 0;
+    for (int step = 512; step > 0; step /= 2)
+        if (range + step <= 1022 && holds_powers(scalar, item, range + step))
+            range += step;
     return range;
 }
 

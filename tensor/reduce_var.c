@@ -6,6 +6,7 @@
 
 #include "tensor/alloc.h"
 #include "tensor/fail.h"
+#include "tensor/kernels/kern_table.h"
 
 #include <math.h>
 
@@ -164,6 +165,11 @@ static ct_status finish(const ct_scalar *scalar, const struct constants *c,
 static ct_status spread_rows(void *context, const ct_scalar *scalar, const struct ct_fold_job *job,
                              size_t *done) {
     struct constants c = *(const struct constants *)context;
+    const struct ct__real_kernels *kernels = ct__kernels_of(scalar);
+    if (kernels) {
+        kernels->spread(scalar, job);
+        return finish(scalar, &c, job, done);
+    }
     _Alignas(64) char own[64];
     char *weight = scalar->size <= sizeof own ? own : ct__alloc(scalar->size);
     if (!weight)

@@ -21,6 +21,9 @@ Suite *suite_kernels(void);
 typedef ct_fold_fn fold_fn;
 typedef ct_status matmul_fn(const ct_scalar *self, const struct ct_matmul_job *job);
 
+/* The folds of a scalar type, and those of the kernels alone. */
+enum { SQUARES = CT_FOLD_COUNT, SIZES, SPREAD, FOLDS };
+
 /* Item types. */
 enum { F32, F64, TYPE_COUNT };
 enum { ISA_COUNT = 3 };
@@ -30,18 +33,21 @@ static const size_t type_size[TYPE_COUNT] = {sizeof(float), sizeof(double)};
 
 static const struct isa {
     const char *name;
-    fold_fn *fold[TYPE_COUNT][CT_FOLD_COUNT];
+    fold_fn *fold[TYPE_COUNT][FOLDS];
+    ct__dot_fn *dot[TYPE_COUNT];
     matmul_fn *matmul[TYPE_COUNT];
 } isas[ISA_COUNT] = {
 #define FOLDS(type, isa)                                                                           \
     {                                                                                              \
         [CT_FOLD_SUM] = ct__##type##_sum_##isa, [CT_FOLD_MAX] = ct__##type##_max_##isa,            \
         [CT_FOLD_MIN] = ct__##type##_min_##isa, [CT_FOLD_PROD] = ct__##type##_prod_##isa,          \
-        [CT_FOLD_ARGMAX] = ct__##type##_argmax_##isa, [CT_FOLD_ARGMIN] = ct__##type##_argmin_##isa \
+        [CT_FOLD_ARGMAX] = ct__##type##_argmax_##isa,                                              \
+        [CT_FOLD_ARGMIN] = ct__##type##_argmin_##isa, [SQUARES] = ct__##type##_squares_##isa,      \
+        [SIZES] = ct__##type##_sizes_##isa, [SPREAD] = ct__##type##_spread_##isa                   \
     }
 #define KERNELS(isa)                                                                               \
     {                                                                                              \
-#isa, {FOLDS(f32, isa), FOLDS(f64, isa) }, {                                               \
+#isa, {FOLDS(f32, isa), FOLDS(f64, isa) }, {ct__f32_dot_##isa, ct__f64_dot_##isa }, {      \
             ct__f32_matmul_##isa, ct__f64_matmul_##isa                                             \
         }                                                                                          \
     }
@@ -211,8 +217,70 @@ static double oracle_place(const double *x, size_t n, double sign) {
     return (double)best;
 }
 
-static double oracle_fold(int type, enum ct_fold op, const double *x, size_t n) {
+static double squared(int type, double x) {
+    return mul(type, x, x);
+}
+
+static double size_of(int type, double x) {
+    (void)type;
+    return fabs(x);
+}
+
+/* The sum of what is made of each item; x - 0 is x. */
+static double oracle_made(int type, double (*make)(int, double), const double *x, size_t n) {
+    static double made[MAX_ITEMS];
+    for (size_t i = 0; i < n; i++) {
+        made[i] = make(type, x[i]);
+    }
+    return oracle_tree(type, add, made, n);
+}
+
+struct spread {
+    double items, mean, squares;
+};
+
+static struct spread spread_of(int type, const double *x, size_t n) {
+    double away[BLOCK], items = to_type(type, (double)n);
+    double mean = to_type(type, oracle_block(type, add, x, n) / items);
+    for (size_t i = 0; i < n; i++) {
+        away[i] = to_type(type, x[i] - mean);
+    }
+    double more = to_type(type, oracle_block(type, add, away, n) / items);
+    for (size_t i = 0; i < n; i++) {
+        away[i] = squared(type, to_type(type, away[i] - more));
+    }
+    return (struct spread){(double)n, add(type, mean, more), oracle_block(type, add, away, n)};
+}
+
+static struct spread merged(int type, struct spread a, struct spread b) {
+    double n = a.items + b.items, w = b.items / n, away = to_type(type, b.mean - a.mean);
+    double between = mul(type, mul(type, away, away), to_type(type, a.items * w));
+    return (struct spread){n, add(type, a.mean, mul(type, away, to_type(type, w))),
+                           add(type, add(type, a.squares, b.squares), between)};
+}
+
+static double oracle_spread(int type, const double *x, size_t n) {
+    static struct spread level[MAX_ITEMS / BLOCK + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < n; i += BLOCK) {
+        level[count++] = spread_of(type, x + i, n - i < BLOCK ? n - i : BLOCK);
+    }
+    for (; count > 1; count = (count + 1) / 2) {
+        for (size_t i = 0; i < count; i += 2) {
+            level[i / 2] = i + 1 < count ? merged(type, level[i], level[i + 1]) : level[i];
+        }
+    }
+    return level[0].squares;
+}
+
+static double oracle_fold(int type, int op, const double *x, size_t n) {
     switch (op) {
+    case SQUARES:
+        return oracle_made(type, squared, x, n);
+    case SIZES:
+        return oracle_made(type, size_of, x, n);
+    case SPREAD:
+        return oracle_spread(type, x, n);
     case CT_FOLD_SUM:
         return oracle_tree(type, add, x, n);
     case CT_FOLD_PROD:
@@ -228,15 +296,15 @@ static double oracle_fold(int type, enum ct_fold op, const double *x, size_t n) 
     }
 }
 
-static bool has_empty(enum ct_fold op) {
-    return op == CT_FOLD_SUM || op == CT_FOLD_PROD;
+static bool has_empty(int op) {
+    return op == CT_FOLD_SUM || op == CT_FOLD_PROD || op == SQUARES || op == SIZES;
 }
 
-static bool is_place(enum ct_fold op) {
+static bool is_place(int op) {
     return op == CT_FOLD_ARGMAX || op == CT_FOLD_ARGMIN;
 }
 
-static double get_result(int type, enum ct_fold op, const char *p) {
+static double get_result(int type, int op, const char *p) {
     if (!is_place(op)) {
         return get(type, p);
     }
@@ -249,8 +317,8 @@ static double get_result(int type, enum ct_fold op, const char *p) {
  * Folds count rows of n items at (step, next), both in items, on each instruction set and compares
  * with the oracle. span is room enough; values[] are those of the span.
  */
-static void check_fold(int type, enum ct_fold op, size_t n, size_t count, ptrdiff_t step,
-                       ptrdiff_t next, const char *span, size_t origin) {
+static void check_fold(int type, int op, size_t n, size_t count, ptrdiff_t step, ptrdiff_t next,
+                       const char *span, size_t origin) {
     const ptrdiff_t size = (ptrdiff_t)type_size[type];
     const size_t y_size = is_place(op) ? sizeof(int64_t) : type_size[type];
     const ptrdiff_t y_step = count % 3 == 0 ? -2 : 1; // in items
@@ -323,7 +391,7 @@ START_TEST(one_reduction) {
     ptrdiff_t step = fold_steps[_i / TYPE_COUNT];
     size_t items = 3 * (size_t)MAX_ITEMS + 8;
     char *sums = random_span(type, items), *factors = random_factors(type, items);
-    for (enum ct_fold op = CT_FOLD_SUM; op < CT_FOLD_COUNT; op++) {
+    for (int op = CT_FOLD_SUM; op < FOLDS; op++) {
         char *span = op == CT_FOLD_PROD ? factors : sums;
         for (size_t offset = 0; offset < 4; offset += 3) {
             size_t origin = step < 0 ? items - 1 - offset : offset;
@@ -354,8 +422,7 @@ START_TEST(many_reductions) {
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0] && sizes[s] <= largest; s++) {
         size_t n = sizes[s];
         size_t end = 2 * n * count - 1;
-        enum ct_fold op =
-            (n + count) % 3 == 0 ? CT_FOLD_SUM : (enum ct_fold)((n + count) / 3 % CT_FOLD_COUNT);
+        int op = (n + count) % 3 == 0 ? CT_FOLD_SUM : (int)((n + count) / 3 % FOLDS);
         char *span = op == CT_FOLD_PROD ? factors : sums;
         check_fold(type, op, n, count, pitch, 1, span, 0);
         check_fold(type, op, n, count, pitch + 1, 1, span, 0);
@@ -381,7 +448,7 @@ START_TEST(large_reductions) {
     int type = _i % TYPE_COUNT;
     size_t n = cases[_i / TYPE_COUNT].n, count = cases[_i / TYPE_COUNT].count;
     char *sums = random_span(type, n * count), *factors = random_factors(type, n * count);
-    for (enum ct_fold op = CT_FOLD_SUM; op < CT_FOLD_COUNT; op++) {
+    for (int op = CT_FOLD_SUM; op < FOLDS; op++) {
         char *span = op == CT_FOLD_PROD ? factors : sums;
         check_fold(type, op, n, count, (ptrdiff_t)count, 1, span, 0);
         check_fold(type, op, n, count, 1, (ptrdiff_t)n, span, 0);
@@ -406,11 +473,11 @@ START_TEST(special_values) {
                     put(type, span + i * size, fills[v % 4]);
                 }
                 put(type, span + (sizes[s] + at) * size, specials[v / 4]);
-                enum ct_fold op = (enum ct_fold)((at + v) % CT_FOLD_COUNT);
+                int op = (int)((at + v) % FOLDS);
                 check_fold(type, op, sizes[s], 1, 1, 0, span, sizes[s]);
-                op = (enum ct_fold)((at / 2 + v) % CT_FOLD_COUNT);
+                op = (int)((at / 2 + v) % FOLDS);
                 check_fold(type, op, sizes[s], 3, 1, (ptrdiff_t)sizes[s], span, 0);
-                op = (enum ct_fold)((at + v / 2) % CT_FOLD_COUNT);
+                op = (int)((at + v / 2) % FOLDS);
                 check_fold(type, op, sizes[s], 3, 3, 1, span, 0);
             }
         }
@@ -418,6 +485,39 @@ START_TEST(special_values) {
     put(type, span, (double)INFINITY);
     put(type, span + size, -(double)INFINITY);
     check_fold(type, CT_FOLD_SUM, 2, 1, 1, 0, span, 0);
+    free(span);
+}
+END_TEST
+
+/* Products of two rows at steps, of every length to 131 and around whole blocks. _i: type. */
+START_TEST(dots) {
+    static const ptrdiff_t steps[][2] = {{1, 1}, {1, -1}, {2, 1}, {-2, 3}, {0, 1}};
+    const ptrdiff_t size = (ptrdiff_t)type_size[_i];
+    char *span = random_span(_i, 4 * (size_t)MAX_ITEMS);
+    double *products = malloc(MAX_ITEMS * sizeof *products);
+    ck_assert_ptr_nonnull(products);
+    for (size_t c = 0; c < 132 + FOLD_SIZES; c++) {
+        size_t n = c < 132 ? c : fold_sizes[c - 132];
+        for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+            ptrdiff_t last = (ptrdiff_t)n;
+            const char *a = span + (steps[k][0] < 0 ? -steps[k][0] * last : 3) * size;
+            const char *b = span + (steps[k][1] < 0 ? -steps[k][1] * last : 7) * size;
+            for (ptrdiff_t i = 0; i < last; i++) {
+                double x = get(_i, a + i * steps[k][0] * size);
+                products[i] = mul(_i, x, get(_i, b + i * steps[k][1] * size));
+            }
+            double expected = oracle_tree(_i, add, products, n);
+            for (int isa = 0; isa < ISA_COUNT && isa_available(isa); isa++) {
+                char y[8];
+                memset(y, 0xff, sizeof y);
+                const struct ct__dot_job job = {n, a, b, steps[k][0] * size, steps[k][1] * size, y};
+                isas[isa].dot[_i](&job);
+                ck_assert_msg(same(get(_i, y), expected), "%s %s dot of %zu, steps %td and %td",
+                              isas[isa].name, type_name[_i], n, steps[k][0], steps[k][1]);
+            }
+        }
+    }
+    free(products);
     free(span);
 }
 END_TEST
@@ -770,6 +870,7 @@ Suite *suite_kernels(void) {
     tcase_add_loop_test(fold, many_reductions, 0, TYPE_COUNT * 43);
     tcase_add_loop_test(fold, large_reductions, 0, TYPE_COUNT * 6);
     tcase_add_loop_test(fold, special_values, 0, TYPE_COUNT);
+    tcase_add_loop_test(fold, dots, 0, TYPE_COUNT);
     tcase_add_loop_test(fold, sum_of_transposed, 0, 40);
     suite_add_tcase(suite, fold);
     TCase *matmul = tcase_create("matmul");

@@ -2,12 +2,15 @@
 #ifndef CT_KERN_TABLE_H
 #define CT_KERN_TABLE_H
 
+#include "tensor/kernels/kern_fold.h"
 #include "tensor/kernels/kern_matmul.h"
 
 /* The kernels of one real type. */
 struct ct__real_kernels {
     ct_loop_fn *const *loops; /* CT_OP_COUNT entries, NULL for structured ops */
     ct_fold_fn *fold[CT_FOLD_COUNT];
+    ct_fold_fn *squares, *sizes, *spread;
+    ct__dot_fn *dot;
     ct_status (*matmul)(const ct_scalar *self, const struct ct_matmul_job *job);
     ct_status (*matmul_then)(const struct ct_matmul_job *job, const struct ct__finish *finish);
 };
@@ -18,5 +21,7 @@ struct ct__kernels {
 
 /* Chosen once, by ct__isa_current(). */
 const struct ct__kernels *ct__kernels(void);
+/* Those of a type; NULL: it has none, and its own loops serve. */
+const struct ct__real_kernels *ct__kernels_of(const ct_scalar *scalar);
 
 #endif
