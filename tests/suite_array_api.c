@@ -440,7 +440,9 @@ START_TEST(all_functions_are_known) {
         for (size_t i = 0; i < COUNT(out); i++)
             is_out |= strcmp(out[i].name, name) == 0;
         ck_assert_msg(is_out != is_known(name), "%s: neither run nor out, or both", name);
-        ck_assert_msg(!is_out || ct_op_by_name(name) == CT_OP_COUNT, "%s exists now", name);
+        enum ct_op row = ct_op_by_name(name);
+        bool is_elementwise = row != CT_OP_COUNT && ct_op_arity(row) > 0;
+        ck_assert_msg(!is_out || !is_elementwise, "%s exists now", name);
         all += json_array_size(sentences);
         ran += is_out ? 0 : json_array_size(sentences);
     }
