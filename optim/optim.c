@@ -27,17 +27,26 @@ ct_optim *ct__optim_new(const char *who, const struct ct__rule *rule, double lr)
     return optim;
 }
 
+const char *ct__value_text(char text[CT__VALUE_BYTES], double value) {
+    CT_F64->format(CT_F64, &value, text, CT__VALUE_BYTES);
+    return text;
+}
+
 ct_status ct__check_option(const char *who, const char *name, double value, double low,
                            double high) {
     if (isfinite(value) && value >= low && value < high)
         return CT_OK;
+    char is[CT__VALUE_BYTES], least[CT__VALUE_BYTES], bound[CT__VALUE_BYTES];
+    ct__value_text(is, value);
+    ct__value_text(least, low);
+    ct__value_text(bound, high);
     if (isinf(low))
-        return ct__fail(CT_EDOMAIN, who, "the %s has to be finite, not %g", name, value);
+        return ct__fail(CT_EDOMAIN, who, "the %s has to be finite, not %s", name, is);
     if (isinf(high))
-        return ct__fail(CT_EDOMAIN, who, "the %s has to be finite and at least %g, not %g", name,
-                        low, value);
-    return ct__fail(CT_EDOMAIN, who, "the %s has to be in [%g, %g), not %g", name, low, high,
-                    value);
+        return ct__fail(CT_EDOMAIN, who, "the %s has to be finite and at least %s, not %s", name,
+                        least, is);
+    return ct__fail(CT_EDOMAIN, who, "the %s has to be in [%s, %s), not %s", name, least, bound,
+                    is);
 }
 
 // Forgets the parameters: the next step binds anew.
@@ -131,8 +140,9 @@ static ct_status check_step(const char *who, double largest, size_t n, ct_tensor
         f32 = f32 || ct_dtype(params[i]) == CT_F32;
     if (isfinite(f32 ? (double)(float)largest : largest))
         return CT_OK;
-    return ct__fail(CT_EDOMAIN, who, "a coefficient of this step is %g, which does not fit %s",
-                    largest, f32 ? "f32" : "f64");
+    char text[CT__VALUE_BYTES];
+    return ct__fail(CT_EDOMAIN, who, "a coefficient of this step is %s, which does not fit %s",
+                    ct__value_text(text, largest), f32 ? "f32" : "f64");
 }
 
 static ct_status check_all(const char *who, const ct_optim *optim, double largest, size_t n,

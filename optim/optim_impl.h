@@ -83,6 +83,9 @@ struct ct_optim {
 
 /* An optimiser without parameters, its options zero; NULL and CT_ENOMEM. */
 ct_optim *ct__optim_new(const char *who, const struct ct__rule *rule, double lr);
+enum { CT__VALUE_BYTES = 32 };
+/* A number for a message, whatever the locale; returns the text. */
+const char *ct__value_text(char text[CT__VALUE_BYTES], double value);
 /* An option has to be finite and in [low, high); high may be infinite. */
 ct_status ct__check_option(const char *who, const char *name, double value, double low,
                            double high);

@@ -42,10 +42,11 @@ static ct_status check(const char *who, const struct ct_sgd_options *o) {
         status = ct__check_option(who, "dampening", o->dampening, -HUGE_VAL, HUGE_VAL);
     if (!status)
         status = ct__check_option(who, "weight_decay", o->weight_decay, 0, HUGE_VAL);
+    char a[CT__VALUE_BYTES], b[CT__VALUE_BYTES];
     if (!status && o->nesterov && !(o->momentum > 0 && o->dampening == 0))
         status = ct__fail(CT_EDOMAIN, who,
-                          "nesterov needs momentum > 0 and dampening = 0, not %g and %g",
-                          o->momentum, o->dampening);
+                          "nesterov needs momentum > 0 and dampening = 0, not %s and %s",
+                          ct__value_text(a, o->momentum), ct__value_text(b, o->dampening));
     return status;
 }
 

@@ -34,6 +34,9 @@
  *   scaling      scale2(v, n) = v * 2^n rounded once, for 1/4 <= |v| <= 4 and integral |n| up to
  *                250 (f32) or 2000 (f64); v = NaN gives NaN whatever n is
  *
+ * AVX-512 alone has inverse14(v), 1 / v within 2^-14, whose bits differ between processors: for steps
+ * that end in a correctly rounded quotient.
+ *
  * NaN results carry no promised sign or payload.
  */
 

@@ -75,6 +75,11 @@ CT_VEC_INLINE f32v f32v_div(f32v a, f32v b) {
     return _mm512_div_ps(a, b);
 }
 
+// 1 / x within 2^-14. Other processors may give other bits: only for steps that end in a correctly rounded result.
+CT_VEC_INLINE f32v f32v_inverse14(f32v a) {
+    return _mm512_rcp14_ps(a);
+}
+
 CT_VEC_INLINE f32v f32v_fma(f32v a, f32v b, f32v c) {
     return _mm512_fmadd_ps(a, b, c);
 }
@@ -369,6 +374,11 @@ CT_VEC_INLINE f64v f64v_mul(f64v a, f64v b) {
 
 CT_VEC_INLINE f64v f64v_div(f64v a, f64v b) {
     return _mm512_div_pd(a, b);
+}
+
+// 1 / x within 2^-14. Other processors may give other bits: only for steps that end in a correctly rounded result.
+CT_VEC_INLINE f64v f64v_inverse14(f64v a) {
+    return _mm512_rcp14_pd(a);
 }
 
 CT_VEC_INLINE f64v f64v_fma(f64v a, f64v b, f64v c) {
