@@ -12,6 +12,7 @@
 #include "tensor/ct_alloc.h"
 #include "tensor/ct_api.h"
 #include "tensor/ct_convert.h"
+#include "tensor/ct_dense.h"
 #include "tensor/ct_dlpack.h"
 #include "tensor/ct_error.h"
 #include "tensor/ct_index.h"

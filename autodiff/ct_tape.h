@@ -18,6 +18,7 @@
 #ifndef CT_TAPE_H
 #define CT_TAPE_H
 
+#include "tensor/ct_dense.h"
 #include "tensor/ct_tensor.h"
 
 CT_BEGIN_DECLS
@@ -164,6 +165,12 @@ CT_API ct_var ct_var_variance_axes(ct_var x, int n, const int *axes, int64_t ddo
 CT_API ct_var ct_var_std(ct_var x, int axis, int64_t ddof, bool keepdims);
 CT_API ct_var ct_var_std_axes(ct_var x, int n, const int *axes, int64_t ddof, bool keepdims);
 CT_API ct_var ct_var_matmul(ct_var a, ct_var b);
+/**
+ * f(x w + b), x [..., in], w [in, out], b [out]. Recorded as one `dense` where the derivative of f can be
+ * told from its result (CT_IDENTITY, CT_RELU, CT_TANH), else as a `dense` without activation and the
+ * activation: the same bits, and nothing is computed twice.
+ */
+CT_API ct_var ct_var_dense(ct_var x, ct_var w, ct_var b, enum ct_activation activation);
 CT_API ct_var ct_var_logsumexp(ct_var x, int axis, bool keepdims);
 CT_API ct_var ct_var_softmax(ct_var x, int axis);
 CT_API ct_var ct_var_log_softmax(ct_var x, int axis);

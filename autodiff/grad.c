@@ -105,7 +105,8 @@ static bool pull_node(ct_tape *tape, uint32_t index) {
     /* Copies: recording moves the arrays. */
     struct ct__node node = tape->nodes[index];
     struct ct__attr attr;
-    struct ct__pull p = {.tape = tape, .attr = &attr, .y = var_at(tape, index)};
+    ct_var kept = ct_var_null();
+    struct ct__pull p = {.tape = tape, .attr = &attr, .y = var_at(tape, index), .kept = &kept};
     if (node.attr != CT__NO_NODE)
         attr = tape->attrs[node.attr];
     p.g = var_at(tape, tape->sweep[index]);

@@ -17,6 +17,7 @@ struct ct__attr {
     int axis;
     bool keepdims;
     enum ct_reduction reduction;
+    enum ct_activation activation;
     int64_t shape[CT_MAX_RANK]; /* a target shape, or a permutation */
     int64_t start, step, count; /* of a slice or its transpose */
 };
@@ -70,6 +71,7 @@ struct ct__pull {
     ct_var x[CT__MAX_INPUTS]; /* the arguments */
     ct_var y;                 /* the result */
     ct_var g;                 /* the cotangent of the result, of its shape */
+    ct_var *kept;             /* what the rules of all arguments share: null at first */
 };
 
 /* One sample of a structured op, for the checks that walk the table. */

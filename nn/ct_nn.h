@@ -41,14 +41,9 @@ CT_API ct_var ct_params_gradient(const ct_params *params, size_t i);
  *  tape has to be rewound to before the leaves for the next one. */
 CT_API ct_status ct_params_step(ct_params *params, ct_optim *optim);
 
-/** Activations by name. */
-enum ct_activation { CT_IDENTITY, CT_RELU, CT_TANH, CT_SIGMOID, CT_SILU, CT_GELU };
 /** The activation of x; CT_IDENTITY gives x itself. One that does not exist is CT_EINVAL, which
  *  sticks to the tape. */
 CT_API ct_var ct_activate(ct_var x, enum ct_activation activation);
-
-/** x w + b with an activation; w [in, out], b [out]. */
-CT_API ct_var ct_dense(ct_var x, ct_var w, ct_var b, enum ct_activation activation);
 
 /** [in, out], uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010). */
 CT_API ct_tensor *ct_init_glorot(const ct_scalar *scalar, int64_t in, int64_t out,
@@ -60,7 +55,7 @@ CT_API ct_tensor *ct_init_he(const ct_scalar *scalar, int64_t in, int64_t out, c
 typedef struct ct_mlp ct_mlp;
 /**
  * @p layers >= 1 dense layers; widths has layers + 1 entries, each > 0. Parameters "layer0.weight",
- * "layer0.bias", ... Weights before relu, silu and gelu begin as ct_init_he(), the others as
+ * "layer0.bias", ... Weights before relu, silu, gelu and gelu_tanh begin as ct_init_he(), the others as
  * ct_init_glorot(), each layer from its own stream of the seed; biases begin at 0. NULL on failure.
  */
 CT_API ct_mlp *ct_mlp_new(const ct_scalar *scalar, int layers, const int64_t *widths,

@@ -37,13 +37,11 @@ ct_var ct_activate(ct_var x, enum ct_activation activation) {
         return ct_var_silu(x);
     case CT_GELU:
         return ct_var_gelu(x);
+    case CT_GELU_TANH:
+        return ct_var_gelu_tanh(x);
     }
     ct__fail(CT_EINVAL, "ct_activate", "there is no activation %d", (int)activation);
     return stick(x.tape);
-}
-
-ct_var ct_dense(ct_var x, ct_var w, ct_var b, enum ct_activation activation) {
-    return ct_activate(ct_var_add(ct_var_matmul(x, w), b), activation);
 }
 
 // ---- making a network
@@ -52,7 +50,8 @@ static ct_status add_layer(ct_mlp *mlp, int layer, int64_t in, int64_t out,
                            enum ct_activation activation, uint64_t seed) {
     // A stream per layer: a wider layer does not change the draws of the next.
     ct_random random = ct_random_of(seed, (uint64_t)layer);
-    bool half = activation == CT_RELU || activation == CT_SILU || activation == CT_GELU;
+    bool half = activation == CT_RELU || activation == CT_SILU || activation == CT_GELU ||
+                activation == CT_GELU_TANH;
     ct_tensor *w = half ? ct_init_he(mlp->scalar, in, out, &random)
                         : ct_init_glorot(mlp->scalar, in, out, &random);
     ct_tensor *b = ct_zeros(mlp->scalar, 1, &out);
@@ -76,7 +75,7 @@ static ct_status check_widths(const char *who, const ct_scalar *scalar, int laye
         if (widths[i] < 1)
             return ct__fail(CT_ESHAPE, who, "the width %" PRId64 " at place %d is not positive",
                             widths[i], i);
-    if ((int)hidden < CT_IDENTITY || hidden > CT_GELU)
+    if ((int)hidden < CT_IDENTITY || hidden > CT_GELU_TANH)
         return ct__fail(CT_EINVAL, who, "there is no activation %d", (int)hidden);
     return CT_OK;
 }
@@ -140,8 +139,8 @@ ct_var ct_mlp_apply_to(const ct_mlp *mlp, ct_var x, size_t n, const ct_var *para
         char name[NAME_BYTES];
         format_scope(name, i);
         ct_scope_begin(x.tape, name);
-        x = ct_dense(x, params[2 * i], params[2 * i + 1],
-                     i < mlp->layers - 1 ? mlp->hidden : CT_IDENTITY);
+        x = ct_var_dense(x, params[2 * i], params[2 * i + 1],
+                         i < mlp->layers - 1 ? mlp->hidden : CT_IDENTITY);
         ct_scope_end(x.tape);
     }
     return x;

@@ -172,8 +172,9 @@ END_TEST
 static const struct {
     enum ct_activation activation;
     ct_tensor *(*plain)(const ct_tensor *);
-} activations[] = {{CT_IDENTITY, ct_copy},   {CT_RELU, ct_relu}, {CT_TANH, ct_tanh},
-                   {CT_SIGMOID, ct_sigmoid}, {CT_SILU, ct_silu}, {CT_GELU, ct_gelu}};
+} activations[] = {{CT_IDENTITY, ct_copy},      {CT_RELU, ct_relu}, {CT_TANH, ct_tanh},
+                   {CT_SIGMOID, ct_sigmoid},    {CT_SILU, ct_silu}, {CT_GELU, ct_gelu},
+                   {CT_GELU_TANH, ct_gelu_tanh}};
 
 START_TEST(an_activation_is_its_op) {
     ct_tape *tape = ct_tape_new();
@@ -201,8 +202,8 @@ END_TEST
 START_TEST(a_dense_layer) {
     ct_tape *tape = ct_tape_new();
     ct_tensor *x = T2(2, 2, 1, 2, 3, 4), *w = T2(2, 3, 1, 0, -1, 0, 1, -1), *b = T1(10, 20, 1);
-    ct_var y = ct_dense(ct_constant(tape, x, NULL), ct_leaf(tape, w, NULL), ct_leaf(tape, b, NULL),
-                        CT_RELU);
+    ct_var y = ct_var_dense(ct_constant(tape, x, NULL), ct_leaf(tape, w, NULL),
+                            ct_leaf(tape, b, NULL), CT_RELU);
     ck_assert_msg(ct_value(y) != NULL, "%s", ct_tape_message(tape));
     EXPECT("x w + b", ct_copy(ct_value(y)), 0, 11, 22, 0, 13, 24, 0);
     ct_free(x);
@@ -294,7 +295,7 @@ START_TEST(a_network_is_its_layers) {
     ct_var p[4];
     for (size_t i = 0; i < 4; i++)
         p[i] = ct_params_var(params, i);
-    ct_var z = ct_dense(ct_dense(x, p[0], p[1], CT_GELU), p[2], p[3], CT_IDENTITY);
+    ct_var z = ct_var_dense(ct_var_dense(x, p[0], p[1], CT_GELU), p[2], p[3], CT_IDENTITY);
     ck_assert_msg(same_bits(ct_value(y), ct_value(z)), "%s", ct_tape_message(tape));
     ck_assert(ct_shape(ct_value(y))[0] == 7 && ct_shape(ct_value(y))[1] == 3);
     ck_assert(same_bits(ct_value(ct_mlp_apply_to(mlp, x, 4, p)), ct_value(y)));
@@ -315,7 +316,7 @@ static const struct {
     {-1, {3, 3}, CT_RELU, CT_EINVAL, "not -1"},
     {2, {3, 0, 2}, CT_RELU, CT_ESHAPE, "the width 0 at place 1 is not positive"},
     {1, {3, -2}, CT_RELU, CT_ESHAPE, "the width -2 at place 1 is not positive"},
-    {1, {3, 2}, 6, CT_EINVAL, "there is no activation 6"},
+    {1, {3, 2}, 7, CT_EINVAL, "there is no activation 7"},
     {1, {3, 2}, -1, CT_EINVAL, "there is no activation -1"},
     {1, {INT64_MAX, INT64_MAX}, CT_TANH, CT_EOVERFLOW, ""},
 };
