@@ -9,9 +9,10 @@
  * multiply-adds in increasing k, from +0; then block sums are added in order, to the first one.
  * Nothing is skipped (0 times infinity is NaN), what c held does not matter, and k = 0 gives +0.
  * A product of more than 2^21 multiplications is spread by ct__parallel_for over rows and columns.
- * Only such a one allocates, for copies of operands; where there is no memory it works without, more
- * slowly. So a product never fails.
+ * Only such a one allocates, for copies of operands; where there is no memory it works without,
+ * more slowly. So a product never fails.
  */
+
 /*
  * An epilogue: run is called on blocks of c whose items are done, from whichever thread made them.
  * c is the block's first item, which is (row, column) of the whole; c_row is the step of rows in
