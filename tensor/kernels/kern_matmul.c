@@ -40,14 +40,14 @@ static const size_t mm_rows[MM_VECS + 1] = {0, 16, 14, 9, 7};
 enum {
     MM_BLOCK = 256,           // steps of k in a chain: the contract
     MM_CHAINS = 8,            // multiplications in flight: fewer take as long
-    MM_FAR = 4096,            // bytes between rows of b above which panels are copied
-    MM_FEW_PANELS = 3,        // panels of rows for which a copy of b does not pay
+    MM_FAR = 2048,            // bytes between rows of b above which panels are copied
+    MM_FEW_PANELS = 8,        // panels of rows for which a copy of b does not pay
     MM_MANY_PANELS = 4,       // panels of columns for which a copy of a pays
     MM_DIRECT = 1 << 21,      // multiplications up to which the caller works alone, without heap
     MM_SMALL_ROWS = 64,       // rows up to which a single panel of columns needs no plan
     MM_TASK = 1 << 19,        // multiplications of a task at least
     MM_TASKS = 64,            // tasks at most
-    MM_CHUNK_BYTES = 1 << 19,  // of a block of b where L2 is not known
+    MM_CHUNK_BYTES = 1 << 19, // of a block of b where L2 is not known
     MM_AHEAD = 8,             // steps of k that rows of b are prefetched ahead
     MM_LINES = 8,             // rows of b that a single row of a meets at a time
     MM_DOTS = 4,              // vectors of columns of b that do
