@@ -174,6 +174,8 @@ CT_API ct_var ct_var_dense(ct_var x, ct_var w, ct_var b, enum ct_activation acti
 CT_API ct_var ct_var_logsumexp(ct_var x, int axis, bool keepdims);
 CT_API ct_var ct_var_softmax(ct_var x, int axis);
 CT_API ct_var ct_var_log_softmax(ct_var x, int axis);
+/** ct_layer_norm() over the axes of x from @p axis on; @p scale and @p shift may be ct_var_null(). */
+CT_API ct_var ct_var_layer_norm(ct_var x, int axis, ct_var scale, ct_var shift, double eps);
 /** How a loss gathers its rows. */
 enum ct_reduction { CT_REDUCE_MEAN, CT_REDUCE_SUM, CT_REDUCE_NONE };
 /** -log_softmax(logits)[i, label[i]]; logits [n, classes], labels i64 [n] in range. */

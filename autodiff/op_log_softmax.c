@@ -1,19 +1,14 @@
 /* log_softmax along an axis. */
 
-#include "autodiff/pull_words.h"
+#include "autodiff/row_rules.h"
 
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
     return ct_log_softmax(in[0], attr->axis);
 }
 
-/* G - softmax(X) sum(G); 0 in a row that is all -infinity, where Y is no number. */
 static ct_var pull(const struct ct__pull *P, int argument) {
     (void)argument;
-    ct_var total = ct_var_sum(P->g, P->attr->axis, true);
-    ct_var plain = SUB(P->g, SMUL(total, EXP(P->y)));
-    ct_var rows = ct_var_max(P->x[0], P->attr->axis, true);
-    ct_var zero = K(0);
-    return WHERE(EQUAL(rows, K(-INFINITY)), zero, plain);
+    return ct__log_softmax_grad_var(P->x[0], P->y, P->g, P->attr->axis);
 }
 
 ct_var ct_var_log_softmax(ct_var x, int axis) {
@@ -36,7 +31,7 @@ const struct ct__op_record ct__op_log_softmax = {
     .inputs = 1,
     .run = run,
     .pull = pull,
-    .pull_text = {"SUB(G, SMUL(SUM(G), EXP(Y)))"},
+    .pull_text = {"LOG_SOFTMAX_GRAD(X, Y, G)"},
     .samples = samples,
     .sample_count = sizeof samples / sizeof *samples,
     .errors = errors,

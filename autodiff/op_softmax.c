@@ -1,16 +1,14 @@
 /* softmax along an axis. */
 
-#include "autodiff/pull_words.h"
+#include "autodiff/row_rules.h"
 
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
     return ct_softmax(in[0], attr->axis);
 }
 
-/* Y (G - sum(G Y)). */
-static ct_var pull(const struct ct__pull *p, int argument) {
+static ct_var pull(const struct ct__pull *P, int argument) {
     (void)argument;
-    ct_var mean = ct_var_sum(SMUL(p->g, p->y), p->attr->axis, true);
-    return SMUL(SUB(p->g, mean), p->y);
+    return ct__softmax_grad_var(P->y, P->g, P->attr->axis);
 }
 
 ct_var ct_var_softmax(ct_var x, int axis) {
@@ -33,7 +31,7 @@ const struct ct__op_record ct__op_softmax = {
     .inputs = 1,
     .run = run,
     .pull = pull,
-    .pull_text = {"SMUL(SUB(G, SUM(SMUL(G, Y))), Y)"},
+    .pull_text = {"SOFTMAX_GRAD(Y, G)"},
     .samples = samples,
     .sample_count = sizeof samples / sizeof *samples,
     .errors = errors,

@@ -20,6 +20,7 @@ struct ct__attr {
     enum ct_activation activation;
     int64_t shape[CT_MAX_RANK]; /* a target shape, or a permutation */
     int64_t start, step, count; /* of a slice or its transpose */
+    double eps;                 /* what keeps a root or a quotient away from 0 */
 };
 
 struct ct__node {

@@ -106,6 +106,24 @@ typedef ct_status ct_matmul_fn(const ct_scalar *self, const struct ct_matmul_job
 typedef size_t ct_chain_fn(const ct_scalar *self, enum ct_op op, size_t n, const char *x,
                            ptrdiff_t x_step, char *y, ptrdiff_t y_step);
 
+/**
+ * @p count rows of @p n > 0 items each, for an op on whole rows. Operand i of row j has its items at
+ * `in[i] + j * in_next[i] + k * in_step[i]`; a result of one item a row has an @p out_step of 0. Steps
+ * are in bytes. For the operands that lie item by item, either every step is the item's size, or every
+ * step from row to row is. Absent operands are NULL.
+ */
+struct ct_rows_job {
+    size_t n, count;
+    const char *in[3];
+    ptrdiff_t in_step[3], in_next[3];
+    char *out;
+    ptrdiff_t out_step, out_next;
+    double eps; /**< of layer_norm */
+};
+
+/** @return CT_ENOMEM when no scratch memory could be had, otherwise CT_OK. */
+typedef ct_status ct_rows_fn(const ct_scalar *self, enum ct_op op, const struct ct_rows_job *job);
+
 /** A scalar type. Objects of this type are constant and outlive every tensor that uses them. */
 struct ct_scalar {
     const char *name;
@@ -144,6 +162,10 @@ struct ct_scalar {
     bool (*to_i64)(const ct_scalar *self, const void *item, int64_t *value);
     /** @return false, and leaves the item alone, where the type does not hold @p value exactly. */
     bool (*from_i64)(const ct_scalar *self, void *item, int64_t value);
+
+    /** Optional: ops on whole rows (softmax, layer_norm and their like), or NULL for one that the type
+     *  has not. Without it they are the compositions that they are defined by, whose bits it makes. */
+    ct_rows_fn *(*rows)(const ct_scalar *self, enum ct_op op);
 };
 
 /**

@@ -188,13 +188,33 @@ CT_API ct_status ct_split_sizes(const ct_tensor *t, int axis, int64_t n, const i
 CT_API ct_tensor *ct_apply(enum ct_op op, int n, const ct_tensor *const in[]);
 /** @} */
 
-/** @name Rows along an axis: exact at infinities
- *  CT_EDTYPE for types without exp. The axis may be CT_ALL for rank 1 alone. @{ */
+/** @name Rows along an axis
+ *  Softmax is exact at infinities; CT_EDTYPE for types without exp. Its axis may be CT_ALL for rank 1
+ *  alone. @{ */
 /** Exponentials scaled to sum 1. One +infinity in a row takes all, the limit; a row that is all
  *  -infinity is NaN by definition. */
 CT_API ct_tensor *ct_softmax(const ct_tensor *t, int axis);
 /** log of ct_softmax(), without its loss of small numbers. */
 CT_API ct_tensor *ct_log_softmax(const ct_tensor *t, int axis);
+/**
+ * Normalised rows, a row being the items along all axes from @p axis on (-1: the last axis alone):
+ *
+ *     m = mean(x), d = (x - m) - mean(x - m), v = mean(d d), y = d rsqrt(v + eps) scale + shift
+ *
+ * This composition, rounded step by step, is what every scalar type computes (Ba, Kiros, Hinton 2016;
+ * the biased variance, eps inside the root, as in PyTorch and ONNX). Up to 1,024 items, v is
+ * ct_variance() with ddof 0. Items that are all alike give exactly the shift.
+ *
+ * @param scale,shift  of t's scalar type, broadcast to the axes that are normalised; their names do
+ *                     not count. NULL: none
+ * @param eps          a finite number from 0 on
+ * @return dense, with t's shape and names; an empty tensor gives an empty one. NULL: CT_EAXIS,
+ *         CT_ESHAPE, CT_EDTYPE (types without add, sub, mul, div or rsqrt; another type of scale or
+ *         shift), CT_EDOMAIN (eps), CT_ENOMEM. The same bits in any layout.
+ * Cost: f32 and f64 in one pass over memory; others as the composition.
+ */
+CT_API ct_tensor *ct_layer_norm(const ct_tensor *t, int axis, const ct_tensor *scale,
+                                const ct_tensor *shift, double eps);
 /** @} */
 
 /** @name Choosing by index @{ */

@@ -1,9 +1,11 @@
-/* Softmax and its kin, as compositions that any scalar type runs. */
+/* Softmax and its kin: compositions that any scalar type runs, and define what a type's own kernel
+   (row_ops.h) makes. */
 
 #include "tensor/softmax_impl.h"
 
 #include "tensor/ct_ops.h"
 #include "tensor/fail.h"
+#include "tensor/row_ops.h"
 
 #include <math.h>
 
@@ -45,13 +47,27 @@ static ct_tensor *log_sum_exp(const ct_tensor *gap, struct ct__axes rows) {
     return ct__then(s, ct_log(s));
 }
 
+/* The op by the type's own kernel, which has the bits of what follows; false: it has none. */
+static bool by_rows(const char *who, enum ct_op op, const ct_tensor *t, struct ct__axes rows,
+                    enum ct__row_kind result, ct_tensor **out) {
+    struct ct__row_call call = {.who = who, .op = op, .in = {t}, .result = result};
+    ct__check_axes(NULL, t->rank, rows.n, rows.axes, &call.mask);
+    ct_rows_fn *kernel = ct__row_kernel(&call);
+    if (kernel)
+        *out = ct__row_op(&call, kernel);
+    return kernel != NULL;
+}
+
 ct_tensor *ct__softmax(const ct_tensor *t, struct ct__axes rows) {
+    ct_tensor *out;
     if (t->scalar->base)
         return ct__softmax_tangent(t, rows);
+    if (by_rows("ct_softmax", CT_OP_softmax, t, rows, CT__ROW_ITEMS, &out))
+        return out;
     ct_tensor *m = ct_max_axes(t, rows.n, rows.axes, true); /* of a row all -infinity: NaN */
     ct_tensor *gap = row_gap(t, m), *e = ct__then(gap, ct_exp(gap));
     ct_tensor *s = e ? ct_sum_axes(e, rows.n, rows.axes, true) : NULL;
-    ct_tensor *out = ct_div(e, s);
+    out = ct_div(e, s);
     ct_free(m);
     ct_free(e);
     ct_free(s);
@@ -59,21 +75,29 @@ ct_tensor *ct__softmax(const ct_tensor *t, struct ct__axes rows) {
 }
 
 ct_tensor *ct__log_softmax(const ct_tensor *t, struct ct__axes rows) {
+    ct_tensor *out;
     if (t->scalar->base)
         return ct__log_softmax_tangent(t, rows);
+    if (by_rows("ct_log_softmax", CT_OP_log_softmax, t, rows, CT__ROW_ITEMS, &out))
+        return out;
     ct_tensor *m = row_max(t, rows), *gap = row_gap(t, m);
     ct_free(m);
-    ct_tensor *log_sum = log_sum_exp(gap, rows), *out = ct_sub(gap, log_sum);
+    ct_tensor *log_sum = log_sum_exp(gap, rows);
+    out = ct_sub(gap, log_sum);
     ct_free(gap);
     ct_free(log_sum);
     return out;
 }
 
 ct_tensor *ct__logsumexp(const ct_tensor *t, struct ct__axes rows) {
+    ct_tensor *out;
     if (t->scalar->base)
         return ct__logsumexp_tangent(t, rows);
+    if (by_rows("ct_logsumexp", CT_OP_logsumexp, t, rows, CT__ROW_ONE, &out))
+        return out;
     ct_tensor *m = row_max(t, rows), *gap = row_gap(t, m);
-    ct_tensor *log_sum = log_sum_exp(gap, rows), *out = ct_add(log_sum, m);
+    ct_tensor *log_sum = log_sum_exp(gap, rows);
+    out = ct_add(log_sum, m);
     ct_free(m);
     ct_free(gap);
     ct_free(log_sum);

@@ -13,6 +13,7 @@ struct ct__real_kernels {
     ct__dot_fn *dot;
     ct_status (*matmul)(const ct_scalar *self, const struct ct_matmul_job *job);
     ct_status (*matmul_then)(const struct ct_matmul_job *job, const struct ct__finish *finish);
+    ct_rows_fn *(*rows)(enum ct_op op);
 };
 
 struct ct__kernels {
