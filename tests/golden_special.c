@@ -63,6 +63,8 @@ FN(root_of_squares, ct_var_sqrt(ct_var_sum(ct_var_mul(*x, *x), CT_ALL, false)))
 FN(logsumexp, ct_var_logsumexp(*x, -1, false))
 FN(softmax, ct_var_softmax(*x, -1))
 FN(log_softmax, ct_var_log_softmax(*x, -1))
+FN(layer_norm, ct_var_layer_norm(*x, -1, ct_var_null(), ct_var_null(), 1e-5))
+FN(layer_norm_eps_0, ct_var_layer_norm(*x, -1, ct_var_null(), ct_var_null(), 0))
 FN(root_times_0, ct_var_mul(ct_var_sqrt(*x), number(*x, 0)))
 FN(hinge, ct_var_relu(ct_var_sub(number(*x, 1), *x)))
 FN(squared, ct_var_mul(*x, *x))
@@ -171,6 +173,9 @@ static const struct point {
     {"log_softmax -inf", log_softmax, {0, 1}},
     {"log_softmax -inf picked", log_softmax, {1, 0}},
     {"log_softmax all -inf", log_softmax, {0}},
+    {"layer_norm const", layer_norm, {1, 2, 3}},
+    {"layer_norm n=1", layer_norm, {0}},
+    {"layer_norm eps0 const", layer_norm_eps_0, {1, 2, 3}},
     {"ce big", label_0, {0}},
     {"ce inf target", label_0, {0}},
     {"hinge relu(1-x)", hinge, {0}},

@@ -275,6 +275,22 @@ static void run_Softmax(const struct onnx_case *c, ct_tensor *out[]) {
     out[0] = ct_softmax(c->in[0], (int)onnx_int(c, "axis", -1));
 }
 
+/* The other outputs are the mean and 1 / sqrt(variance + epsilon) of the rows. */
+static void run_LayerNormalization(const struct onnx_case *c, ct_tensor *out[]) {
+    int axis = (int)onnx_int(c, "axis", -1), n = 0, rank = ct_rank(c->in[0]), axes[CT_MAX_RANK];
+    double eps = onnx_real(c, "epsilon", 1e-5);
+    for (int i = axis < 0 ? axis + rank : axis; i < rank; i++)
+        axes[n++] = i;
+    out[0] = ct_layer_norm(c->in[0], axis, c->in[1], c->inputs > 2 ? c->in[2] : NULL, eps);
+    out[1] = ct_mean_axes(c->in[0], n, axes, true);
+    ct_tensor *variance = ct_variance_axes(c->in[0], n, axes, 0, true);
+    ct_tensor *small = number(variance, eps), *sum = ct_add(variance, small);
+    out[2] = ct_rsqrt(sum);
+    ct_free(variance);
+    ct_free(small);
+    ct_free(sum);
+}
+
 /* ---- shapes and views */
 
 static void run_Expand(const struct onnx_case *c, ct_tensor *out[]) {
@@ -504,6 +520,7 @@ static const struct onnx_op ops[] = {
     MOVES(Identity),
     MOVES(IsInf),
     MOVES(IsNaN),
+    COMES(LayerNormalization),
     COMES(LeakyRelu),
     MOVES(Less),
     MOVES(LessOrEqual),
@@ -570,7 +587,6 @@ static const struct {
     {"Adagrad", "no such optimiser"},
     {"Adam", "an optimiser's step: compared with PyTorch's in the suite optim_steps"},
     {"Momentum", "an optimiser's step: compared with PyTorch's in the suite optim_steps"},
-    {"LayerNormalization", "no normalisation yet"},
     {"Constant", "an op of a graph without inputs"},
 };
 

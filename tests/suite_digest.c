@@ -208,6 +208,11 @@ static void add_large(struct lines *lines, const ct_scalar *scalar) {
     add_tensor(lines, "logsumexp", name, "rows", ct_logsumexp(many, 1, false));
     add_tensor(lines, "softmax", name, "columns", ct_softmax(many, 0));
     add_tensor(lines, "log_softmax", name, "rows", ct_log_softmax(many, 1));
+    add_tensor(lines, "softmax", name, "rows", ct_softmax(many, 1));
+    add_tensor(lines, "softmax", name, "one row", ct_softmax(long_one, 1));
+    add_tensor(lines, "logsumexp", name, "columns", ct_logsumexp(many, 0, false));
+    add_tensor(lines, "layer_norm", name, "rows", ct_layer_norm(many, 1, NULL, NULL, 1e-5));
+    add_tensor(lines, "layer_norm", name, "one row", ct_layer_norm(long_one, 1, NULL, NULL, 1e-5));
     add_tensor(lines, "matmul", name, "dense", ct_matmul(a, b));
     add_tensor(lines, "matmul", name, "turned", ct_matmul(a, back));
     const ct_tensor *long_operand[] = {long_one};

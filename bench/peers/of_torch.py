@@ -261,6 +261,45 @@ def mask_and_values(v):
     return (m, a) if m.dtype == torch.bool else (a, m)
 
 
+@formula("softmax_backward")
+def softmax_backward(v):
+    a, g = tensors(v)[:2]
+    axis, out = v.axis(-1), output(v)
+    y = torch.softmax(a, axis)
+    return lambda: aten._softmax_backward_data.out(g, y, axis, a.dtype, grad_input=out)
+
+
+@formula("log_softmax_backward")
+def log_softmax_backward(v):
+    a, g = tensors(v)[:2]
+    axis, out = v.axis(-1), output(v)
+    y = torch.log_softmax(a, axis)
+    return lambda: aten._log_softmax_backward_data.out(g, y, axis, a.dtype, out=out)
+
+
+@formula("cross_entropy_backward")
+def cross_entropy_backward(v):
+    """What autograd runs: the pulls of nll_loss and log_softmax, into kept tensors."""
+    logits, labels = tensors(v)[:2]
+    y, out = torch.log_softmax(logits, -1), output(v)
+    total = torch.tensor(float(len(labels)), dtype=y.dtype)
+    one, g = torch.ones((), dtype=y.dtype), torch.empty_like(y)
+
+    def run():
+        aten.nll_loss_backward.grad_input(one, y, labels, None, 1, -100, total, grad_input=g)
+        return aten._log_softmax_backward_data.out(g, y, -1, y.dtype, out=out)
+    return run
+
+
+@formula("layer_norm_backward")
+def layer_norm_backward(v):
+    a, scale, shift, g = tensors(v)[:4]
+    shape = list(scale.shape)
+    _, mean, rstd = aten.native_layer_norm(a, shape, scale, shift, 1e-5)
+    return lambda: aten.native_layer_norm_backward(g, a, shape, mean, rstd, scale, shift,
+                                                   [True, True, True])[0]
+
+
 @formula("masked_fill")
 def masked_fill(v):
     m, a = mask_and_values(v)
