@@ -404,12 +404,19 @@ START_TEST(every_row_runs_and_succeeds) {
 END_TEST
 
 /* A NULL operand gives NULL, and keeps the error of what made it. */
+static bool may_be_null(const struct tensor_function *f, int operand) {
+    return (operand == 1 && f->flags & SECOND_MAY_BE_NULL) ||
+           (operand == 2 && f->flags & THIRD_MAY_BE_NULL);
+}
+
 START_TEST(null_operands_are_passed_on) {
     size_t rows;
     const struct tensor_function *f = tensor_functions(&rows);
     for (size_t i = 0; i < rows; i++) {
         const ct_scalar *scalar = f[i].operand[0].kind == MASK ? CT_BOOL : CT_F64;
         for (int missing = 0; missing < f[i].operands; missing++) {
+            if (may_be_null(&f[i], missing))
+                continue;
             ct_tensor *in[FUNCTION_OPERANDS] = {NULL};
             for (int k = 0; k < f[i].operands; k++)
                 if (k != missing)

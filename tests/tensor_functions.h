@@ -14,7 +14,9 @@ enum { FUNCTION_OPERANDS = 3 };
 enum {
     ANY_RANK = 1, /* also of operands of rank 0 */
     LARGE = 2,    /* its digests need items for several threads and blocks */
-    COMPUTES = 4  /* many wide items are worth their time, too */
+    COMPUTES = 4, /* many wide items are worth their time, too */
+    SECOND_MAY_BE_NULL = 8,
+    THIRD_MAY_BE_NULL = 16
 };
 
 enum operand_kind {
