@@ -40,11 +40,11 @@ static const struct bench_row rows[] = {
     STEP("adam", 1000000, "torch:2", .two = true),
     STEP("adam", 10000000, "torch:2", .two = true),
     STEP("adam", 1000000, "torch:2", .form = "vanishing"),
-    STEP("adamw", 10000, "torch:3"),
-    STEP("adamw", 1000000, "torch:2"),
-    STEP("adamw", 10000000, "torch:2"),
+    STEP("adamw", 10000, "torch:3", .two = false),
+    STEP("adamw", 1000000, "torch:2", .two = false),
+    STEP("adamw", 10000000, "torch:2", .two = false),
     STEP("sgd_momentum", 10000, "torch:3", .two = true),
     STEP("sgd_momentum", 1000000, "torch:2", .two = true),
-    STEP("sgd_momentum", 10000000, "torch:2"),
+    STEP("sgd_momentum", 10000000, "torch:2", .two = false),
 };
 BENCH_FAMILY("optim", rows)
