@@ -4,7 +4,7 @@
 #include "autodiff/row_rules.h"
 
 #include "tensor/fail.h"
-#include "tensor/softmax_impl.h"
+#include "tensor/row_pulls.h"
 
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
     if (ct_rank(in[0]) == 0)

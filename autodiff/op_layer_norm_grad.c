@@ -2,7 +2,7 @@
 
 #include "autodiff/layer_norm_rules.h"
 
-#include "tensor/layer_norm.h"
+#include "tensor/row_pulls.h"
 
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
     return ct__layer_norm_grad(in[0], in[1], attr->axis, attr->eps);

@@ -2,7 +2,7 @@
 
 #include "autodiff/row_rules.h"
 
-#include "tensor/softmax_impl.h"
+#include "tensor/row_pulls.h"
 
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
     return ct__softmax_grad(in[0], in[1], attr->axis);

@@ -1,6 +1,7 @@
 /* Normalised rows: the composition, which any scalar type runs, and the kernel that has its bits. */
 
-#include "tensor/layer_norm.h"
+#include "tensor/row_pulls.h"
+#include "tensor/tensor_impl.h"
 
 #include "tensor/ct_names.h"
 #include "tensor/ct_ops.h"

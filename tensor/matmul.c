@@ -320,37 +320,57 @@ ct_tensor *ct__matmul_then(const char *who, const ct_tensor *a, const ct_tensor 
     return result;
 }
 
-/* The product of two small matrices of a type with kernels, without names: most of what small networks
-   do, without a plan. NULL, without an error: it is none, or the kernel failed. */
-static ct_tensor *small_product(const ct_tensor *a, const ct_tensor *b) {
+/* The job, but for its target, of two small matrices of a type with kernels, without names: most of
+   what small networks do, without a plan. False: the operands are none such. */
+static bool small_job(const ct_tensor *a, const ct_tensor *b, struct ct_matmul_job *job) {
     const ct_scalar *scalar = a->scalar;
     if (a->rank != 2 || b->rank != 2 || b->scalar != scalar || a->names || b->names ||
         (scalar != CT_F32 && scalar != CT_F64))
-        return NULL;
+        return false;
     size_t m = (size_t)a->shape[0], k = (size_t)a->shape[1], n = (size_t)b->shape[1];
     if (b->shape[0] != a->shape[1] || m - 1 >= SMALL_PRODUCT || k - 1 >= SMALL_PRODUCT ||
         n - 1 >= SMALL_PRODUCT || m * n > SMALL_PRODUCT / k)
+        return false;
+    ptrdiff_t size = (ptrdiff_t)scalar->size;
+    *job = (struct ct_matmul_job){.m = m,
+                                  .n = n,
+                                  .k = k,
+                                  .a = ct__first(a),
+                                  .a_row = a->strides[0] * size,
+                                  .a_col = a->strides[1] * size,
+                                  .b = ct__first(b),
+                                  .b_row = b->strides[0] * size,
+                                  .b_col = b->strides[1] * size,
+                                  .c_row = (ptrdiff_t)n * size,
+                                  .c_col = size};
+    return true;
+}
+
+/* NULL, without an error: the product is not small, or the kernel failed. */
+static ct_tensor *small_product(const ct_tensor *a, const ct_tensor *b) {
+    struct ct_matmul_job job;
+    if (!small_job(a, b, &job))
         return NULL;
-    ct_tensor *result = ct__empty_of(scalar, 2, (int64_t[]){a->shape[0], b->shape[1]}, m * n);
+    ct_tensor *result =
+        ct__empty_of(a->scalar, 2, (int64_t[]){a->shape[0], b->shape[1]}, job.m * job.n);
     if (!result)
         return NULL;
-    ptrdiff_t size = (ptrdiff_t)scalar->size;
-    const struct ct_matmul_job job = {.m = m,
-                                      .n = n,
-                                      .k = k,
-                                      .a = ct__first(a),
-                                      .a_row = a->strides[0] * size,
-                                      .a_col = a->strides[1] * size,
-                                      .b = ct__first(b),
-                                      .b_row = b->strides[0] * size,
-                                      .b_col = b->strides[1] * size,
-                                      .c = ct__first(result),
-                                      .c_row = (ptrdiff_t)n * size,
-                                      .c_col = size};
-    if (scalar->matmul(scalar, &job) == CT_OK)
+    job.c = ct__first(result);
+    if (a->scalar->matmul(a->scalar, &job) == CT_OK)
         return result;
     ct_free(result);
     return NULL;
+}
+
+/* Whether a small product was made in a target that is alone on dense storage. */
+static bool small_product_into(ct_tensor *c, const ct_tensor *a, const ct_tensor *b) {
+    struct ct_matmul_job job;
+    if (c == a || c == b || c->rank != 2 || c->names || c->scalar != a->scalar ||
+        !small_job(a, b, &job) || c->shape[0] != a->shape[0] || c->shape[1] != b->shape[1] ||
+        !ct__is_writable(c))
+        return false;
+    job.c = ct__first(c);
+    return a->scalar->matmul(a->scalar, &job) == CT_OK;
 }
 
 ct_tensor *ct__matmul(const char *who, const ct_tensor *a, const ct_tensor *b) {
@@ -401,5 +421,7 @@ ct_status ct__matmul_into_then(const char *who, ct_tensor *c, const ct_tensor *a
 }
 
 ct_status ct_matmul_into(ct_tensor *c, const ct_tensor *a, const ct_tensor *b) {
+    if (c && a && b && small_product_into(c, a, b))
+        return CT_OK;
     return ct__matmul_into_then(__func__, c, a, b, NULL);
 }

@@ -9,7 +9,7 @@
 #include "case_tools.h"
 #include "dual/ct_dual.h"
 #include "tensor/ct_ops.h"
-#include "tensor/layer_norm.h"
+#include "tensor/row_pulls.h"
 #include "tensor/softmax_impl.h"
 
 Suite *suite_rows(void);

@@ -1,0 +1,29 @@
+/* Row ops that the tensor layer lends to the rules of the tape, where they are ops of their own. */
+#ifndef CT_ROW_PULLS_H
+#define CT_ROW_PULLS_H
+
+#include "tensor/ct_tensor.h"
+
+/* softmax_grad.c: pulls, of operands of one shape and scalar type. smul is the product.
+     softmax_grad      (g - sum(g y)) y, of y = softmax(x)
+     log_softmax_grad  g - sum(g) exp(y), of y = log_softmax(x); 0 in a row that is all -infinity */
+ct_tensor *ct__softmax_grad(const ct_tensor *y, const ct_tensor *g, int axis);
+ct_tensor *ct__log_softmax_grad(const ct_tensor *x, const ct_tensor *y, const ct_tensor *g,
+                                int axis);
+
+/* cross_entropy.c: of logits with a last axis of classes, and an integer label for each row.
+     rows  -log_softmax(x) at the label, by a difference from 0, so that a certain row has +0
+     grad  g (softmax(x) - one_hot(labels)), g an item for each row; 0 in a row all -infinity */
+ct_tensor *ct__cross_entropy_rows(const ct_tensor *x, const ct_tensor *labels);
+ct_tensor *ct__cross_entropy_grad(const ct_tensor *x, const ct_tensor *g, const ct_tensor *labels);
+
+/* layer_norm.c: CT_OK where a scale or a shift fits the axes of x from `axis` on, in shape and scalar
+   type; else an error in the name of ct_layer_norm. */
+ct_status ct__layer_norm_fits(const ct_tensor *x, int axis, const ct_tensor *part);
+/* With a scale and a shift of x's shape and scalar type, or NULL; no shift without a scale. */
+ct_tensor *ct__layer_norm(const ct_tensor *x, int axis, const ct_tensor *scale,
+                          const ct_tensor *shift, double eps);
+/* The pull of that without scale and shift, at x of the cotangent g. */
+ct_tensor *ct__layer_norm_grad(const ct_tensor *x, const ct_tensor *g, int axis, double eps);
+
+#endif
