@@ -28,7 +28,8 @@ static ct_var per_channel(ct_var x, ct_var v) {
 
 ct_var ct_var_batch_norm(ct_var x, ct_var mean, ct_var variance, ct_var scale, ct_var shift,
                          double eps) {
-    ct_var width = ADD(per_channel(x, variance), ct__constant_like(x, eps));
+    ct_var spread = per_channel(x, variance);
+    ct_var width = ADD(spread, ct__constant_like(x, eps));
     ct_var centred = SUB(x, per_channel(x, mean));
     ct_var y = DIV(centred, SQRT(width));
     if (scale.tape)

@@ -27,11 +27,12 @@ static ct_var mean_product(const struct ct__pull *P, ct_var a, ct_var b) {
 static ct_var pull_x(const struct ct__pull *P) {
     ct_var x = P->x[0], z = P->x[1], u = P->g;
     ct_var h = ct__layer_norm_var(x, P->attr), gap = SUB(x, row_mean(P, x));
-    ct_var r = RSQRT(ADD(row_mean(P, SQUARE(gap)), K(P->attr->eps)));
+    ct_var variance = row_mean(P, SQUARE(gap));
+    ct_var r = RSQRT(ADD(variance, K(P->attr->eps)));
     ct_var zh = mean_product(P, z, h), uh = mean_product(P, u, h);
     ct_var both = mean_product(P, u, z), mean = row_mean(P, u);
-    ct_var means = SMUL(mean, row_mean(P, z));
-    ct_var curve = SUB(SUB(both, means), SMUL(zh, uh));
+    ct_var apart = SUB(both, SMUL(mean, row_mean(P, z)));
+    ct_var curve = SUB(apart, SMUL(zh, uh));
     ct_var own = SMUL(SMUL(SQUARE(r), curve), h);
     ct_var of_z = SMUL(uh, ct__layer_norm_grad_var(x, z, P->attr));
     ct_var of_u = SMUL(zh, ct__layer_norm_grad_var(x, u, P->attr));

@@ -29,9 +29,9 @@ static ct_var cross(ct_var a, ct_var b) {
     ct_var part[3];
     for (int i = 0; i < 3; i++) {
         int j = (i + 1) % 3, k = (i + 2) % 3;
-        ct_var one = ct_var_mul(columns(a, j, j + 1), columns(b, k, k + 1));
-        ct_var other = ct_var_mul(columns(a, k, k + 1), columns(b, j, j + 1));
-        part[i] = ct_var_sub(one, other);
+        ct_var aj = columns(a, j, j + 1), ak = columns(a, k, k + 1);
+        ct_var one = ct_var_mul(aj, columns(b, k, k + 1));
+        part[i] = ct_var_sub(one, ct_var_mul(ak, columns(b, j, j + 1)));
     }
     return ct_var_concat(3, part, 1);
 }
@@ -40,7 +40,8 @@ static ct_var cross(ct_var a, ct_var b) {
 static ct_var rotated(ct_var r, ct_var x) {
     ct_var angle = ct_var_sqrt(row_dot(r, r));
     ct_var c = ct_var_cos(angle), s = ct_var_sin(angle), axis = ct_var_div(r, angle);
-    ct_var along = ct_var_mul(row_dot(axis, x), ct_var_sub(number(x, 1), c));
+    ct_var along = row_dot(axis, x);
+    along = ct_var_mul(along, ct_var_sub(number(x, 1), c));
     ct_var turned = ct_var_mul(x, c), across = ct_var_mul(cross(axis, x), s);
     turned = ct_var_add(turned, across);
     return ct_var_add(turned, ct_var_mul(axis, along));
@@ -55,9 +56,12 @@ static ct_var distorted(ct_var p, ct_var radial) {
 }
 
 static ct_var projected(ct_var camera, ct_var x) {
-    ct_var seen = rotated(columns(camera, 0, 3), ct_var_sub(x, columns(camera, 3, 6)));
-    ct_var flat = ct_var_div(columns(seen, 0, 2), columns(seen, 2, 3));
-    ct_var image = ct_var_mul(distorted(flat, columns(camera, 9, 11)), columns(camera, 6, 7));
+    ct_var turn = columns(camera, 0, 3);
+    ct_var seen = rotated(turn, ct_var_sub(x, columns(camera, 3, 6)));
+    ct_var flat = columns(seen, 0, 2);
+    flat = ct_var_div(flat, columns(seen, 2, 3));
+    ct_var image = distorted(flat, columns(camera, 9, 11));
+    image = ct_var_mul(image, columns(camera, 6, 7));
     return ct_var_add(image, columns(camera, 7, 9));
 }
 
@@ -81,7 +85,8 @@ static ct_var residuals(void *context, ct_tape *tape, size_t n, const ct_var *in
     ct_free(lifted);
     ct_var camera = ct_var_take(cameras, 0, camera_of);
     ct_var image = projected(camera, ct_var_take(points, 0, point_of));
-    ct_var error = ct_var_mul(ct_var_sub(image, measured), ct_var_expand_dims(weights, 1));
+    ct_var error = ct_var_sub(image, measured);
+    error = ct_var_mul(error, ct_var_expand_dims(weights, 1));
     ct_var both[2] = {ct_var_reshape(error, 1, (int64_t[]){2 * s->sightings})};
     both[1] = ct_var_sub(number(weights, 1), ct_var_square(weights));
     return ct_var_concat(2, both, 0);

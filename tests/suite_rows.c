@@ -313,12 +313,12 @@ END_TEST
 static void exact_row(const double *x, int64_t n, double eps, long double *y) {
     long double mean = 0, variance = 0;
     for (int64_t i = 0; i < n; i++)
-        mean += x[i];
+        mean += (long double)x[i];
     mean /= (long double)n;
     for (int64_t i = 0; i < n; i++)
-        variance += (x[i] - mean) * (x[i] - mean);
+        variance += ((long double)x[i] - mean) * ((long double)x[i] - mean);
     for (int64_t i = 0; i < n; i++)
-        y[i] = (x[i] - mean) / sqrtl(variance / (long double)n + (long double)eps);
+        y[i] = ((long double)x[i] - mean) / sqrtl(variance / (long double)n + (long double)eps);
 }
 
 START_TEST(layer_norm_is_what_it_says) {
