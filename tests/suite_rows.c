@@ -9,6 +9,7 @@
 #include "case_tools.h"
 #include "dual/ct_dual.h"
 #include "tensor/ct_ops.h"
+#include "tensor/move.h"
 #include "tensor/row_pulls.h"
 #include "tensor/softmax_impl.h"
 
@@ -464,6 +465,14 @@ START_TEST(layer_norm_on_the_tape) {
 }
 END_TEST
 
+/* Every result goes past the caches. */
+static void past_the_caches(void) {
+    ct__set_stream_bytes(1);
+}
+static void as_measured(void) {
+    ct__set_stream_bytes(0);
+}
+
 Suite *suite_rows(void) {
     Suite *suite = suite_create("rows");
     TCase *tc = tcase_create("bits");
@@ -476,6 +485,14 @@ Suite *suite_rows(void) {
     tcase_add_loop_test(tc, layout_does_not_show, 0, LAYOUT_COUNT);
     tcase_add_test(tc, axes_in_the_middle);
     tcase_add_test(tc, quotients_are_rounded_once);
+    tc = tcase_create("past the caches");
+    suite_add_tcase(suite, tc);
+    tcase_set_timeout(tc, 120);
+    tcase_add_checked_fixture(tc, past_the_caches, as_measured);
+    tcase_add_loop_test(tc, every_length_has_the_bits_of_the_composition, 0, KINDS);
+    tcase_add_loop_test(tc, long_rows_have_the_bits_of_the_composition, 0, KINDS);
+    tcase_add_loop_test(tc, many_rows_have_the_bits_of_the_composition, 0, KINDS);
+    tcase_add_loop_test(tc, layout_does_not_show, 0, LAYOUT_COUNT);
     tc = tcase_create("layer_norm");
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, layer_norm_is_what_it_says);
