@@ -108,6 +108,15 @@ CT_API ct_status ct_tape_release(ct_tape *tape, size_t n, const ct_var *leaves);
  * Cost: a small multiple of the forward pass; no recursion. Contributions are added in tape order.
  */
 CT_API ct_status ct_grad(ct_var y, ct_var cotangent, size_t n, const ct_var *x, ct_var *dx);
+/**
+ * The same of several variables of one tape in one backward pass:
+ * dx[i] = sum over k of the gradients of y[k] with cotangents[k].
+ *
+ * @param m, y        m > 0 variables, of any shapes; one may stand there twice, or lead to another
+ * @param cotangents  one each, ct_var_null() for ones; NULL for ones everywhere
+ */
+CT_API ct_status ct_grad_all(size_t m, const ct_var *y, const ct_var *cotangents, size_t n,
+                             const ct_var *x, ct_var *dx);
 
 /**
  * A function to be differentiated: records a computation on @p tape from @p n inputs and returns its

@@ -169,23 +169,52 @@ static bool check_cotangent(ct_var y, ct_var cotangent) {
     return false;
 }
 
-static bool append_gradient(ct_var y, ct_var cotangent, size_t n, const ct_var *x, ct_var *dx) {
-    ct_tape *tape = y.tape;
-    size_t nodes = (size_t)y.index + 1;
+/* What is differentiated: m variables and the cotangent of each, null for ones. */
+struct outputs {
+    ct_tape *tape;
+    size_t m;
+    const ct_var *y, *cotangents; /* cotangents may be NULL: ones for all */
+};
+
+static ct_var cotangent_of(const struct outputs *o, size_t j) {
+    return o->cotangents ? o->cotangents[j] : ct_var_null();
+}
+
+/* The number of nodes up to the last output. */
+static size_t last_node(const struct outputs *o) {
+    size_t nodes = 0;
+    for (size_t j = 0; j < o->m; j++)
+        if (o->y[j].index >= nodes)
+            nodes = (size_t)o->y[j].index + 1;
+    return nodes;
+}
+
+/* The cotangents of the outputs, in their order, where a path leads on from them. */
+static bool put_seeds(const struct outputs *o) {
+    ct_tape *tape = o->tape;
+    for (size_t j = 0; j < o->m; j++) {
+        ct_var y = o->y[j], given = cotangent_of(o, j);
+        if (!tape->wanted[y.index])
+            continue;
+        tape->primal = y.index;
+        ct_var seed = ct_var_is_null(given) ? constant_like(y, 1) : given;
+        if (tape->status != CT_OK || !accumulate(tape, y.index, seed))
+            return false;
+    }
+    return true;
+}
+
+static bool append_gradient(const struct outputs *o, size_t n, const ct_var *x, ct_var *dx) {
+    ct_tape *tape = o->tape;
+    size_t nodes = last_node(o);
     if (!prepare(tape, nodes)) {
-        ct__tape_fail(tape, CT_ENOMEM, "out of memory for the gradient of node %u", y.index);
+        ct__tape_fail(tape, CT_ENOMEM, "out of memory for the gradient of node %u", o->y[0].index);
         return false;
     }
     size_t first = mark_wanted(tape, nodes, n, x);
-    tape->primal = y.index;
-    if (tape->wanted[y.index]) {
-        ct_var seed = ct_var_is_null(cotangent) ? constant_like(y, 1) : cotangent;
-        if (tape->status != CT_OK)
-            return false;
-        tape->sweep[y.index] = seed.index;
-        if (!sweep(tape, nodes, first))
-            return false;
-    }
+    tape->primal = o->y[0].index;
+    if (!put_seeds(o) || !sweep(tape, nodes, first))
+        return false;
     for (size_t i = 0; i < n; i++) {
         bool reached = x[i].index < nodes && tape->sweep[x[i].index] != CT__NO_NODE;
         dx[i] = reached ? var_at(tape, tape->sweep[x[i].index]) : constant_like(x[i], 0);
@@ -193,25 +222,31 @@ static bool append_gradient(ct_var y, ct_var cotangent, size_t n, const ct_var *
     return tape->status == CT_OK;
 }
 
-static bool check_call(ct_var y, ct_var cotangent, size_t n, const ct_var *x) {
-    if (!ct__may_record(y.tape) || !check_operand(y, y, "y"))
+static bool check_call(const struct outputs *o, size_t n, const ct_var *x) {
+    if (!ct__may_record(o->tape))
         return false;
-    if (!ct_var_is_null(cotangent) && !check_cotangent(y, cotangent))
-        return false;
+    for (size_t j = 0; j < o->m; j++) {
+        ct_var cotangent = cotangent_of(o, j);
+        if (!check_operand(o->y[0], o->y[j], "y"))
+            return false;
+        if (!ct_var_is_null(cotangent) && !check_cotangent(o->y[j], cotangent))
+            return false;
+    }
     for (size_t i = 0; i < n; i++)
-        if (!check_operand(y, x[i], "a variable to differentiate for"))
+        if (!check_operand(o->y[0], x[i], "a variable to differentiate for"))
             return false;
     return true;
 }
 
-ct_status ct_grad(ct_var y, ct_var cotangent, size_t n, const ct_var *x, ct_var *dx) {
-    ct_tape *tape = y.tape;
+static ct_status grad(const char *who, const struct outputs *o, size_t n, const ct_var *x,
+                      ct_var *dx) {
+    ct_tape *tape = o->tape;
     bool given = tape && (n == 0 || (x && dx));
-    if (given && check_call(y, cotangent, n, x)) {
+    if (given && check_call(o, n, x)) {
         uint32_t scope = tape->scope;
         tape->scope = CT__NO_NODE; /* the backward pass is drawn as one */
         tape->recording_backward = true;
-        bool done = append_gradient(y, cotangent, n, x, dx);
+        bool done = append_gradient(o, n, x, dx);
         tape->recording_backward = false;
         tape->primal = CT__NO_NODE;
         tape->scope = scope;
@@ -220,5 +255,15 @@ ct_status ct_grad(ct_var y, ct_var cotangent, size_t n, const ct_var *x, ct_var 
     }
     for (size_t i = 0; dx && i < n; i++)
         dx[i] = (ct_var){tape, CT__NO_NODE, 0};
-    return given ? tape->status : ct__fail_null_operand("ct_grad");
+    return given ? tape->status : ct__fail_null_operand(who);
+}
+
+ct_status ct_grad(ct_var y, ct_var cotangent, size_t n, const ct_var *x, ct_var *dx) {
+    return grad(__func__, &(struct outputs){y.tape, 1, &y, &cotangent}, n, x, dx);
+}
+
+ct_status ct_grad_all(size_t m, const ct_var *y, const ct_var *cotangents, size_t n,
+                      const ct_var *x, ct_var *dx) {
+    ct_tape *tape = m > 0 && y ? y[0].tape : NULL;
+    return grad(__func__, &(struct outputs){tape, m, y, cotangents}, n, x, dx);
 }

@@ -60,6 +60,35 @@ START_TEST(every_path_counts_once_per_path) { /* B071 */
 }
 END_TEST
 
+/* Of several outputs: one that leads to another, one twice, one apart, one that no x reaches. */
+START_TEST(several_outputs_in_one_pass) {
+    ct_var x = leaf(T1(1, 2)), z = leaf(T1(3, 4)), w = leaf(T1(5, 6)), dx[3];
+    ct_var square = ct_var_square(x), product = ct_var_mul(square, z);
+    ct_var y[] = {square, product, square, w, constant(7)};
+    ct_var u = leaf(T1(10, 100));
+    ct_var cotangents[] = {ct_var_null(), u, ct_var_null(), u, ct_var_null()};
+    ck_assert_int_eq(ct_grad_all(5, y, cotangents, 3, (const ct_var[]){x, z, w}, dx), CT_OK);
+    /* 2x (1 + 1 + u z), u x^2, u */
+    EXPECT("dx", value(dx[0]), 0, 2 * (2 + 30), 4 * (2 + 400));
+    EXPECT("dz", value(dx[1]), 0, 10, 400);
+    EXPECT("dw", value(dx[2]), 0, 10, 100);
+    ck_assert_int_eq(ct_grad_all(2, y, NULL, 1, &z, dx), CT_OK);
+    EXPECT("ones", value(dx[0]), 0, 1, 4);
+    size_t before = ct_tape_length(tape);
+    ct_var one, all;
+    ct_grad(product, u, 1, &x, &one);
+    size_t nodes = ct_tape_length(tape) - before;
+    ct_grad_all(1, &product, &u, 1, &x, &all);
+    ck_assert_uint_eq(ct_tape_length(tape) - before, 2 * nodes);
+    ck_assert(same_bits(ct_value(one), ct_value(all)));
+    ck_assert_int_eq(ct_grad_all(0, NULL, NULL, 1, &x, dx), CT_EINVAL);
+    ck_assert_int_eq(ct_grad_all(2, (const ct_var[]){x, ct_var_null()}, NULL, 1, &x, dx),
+                     CT_EINVAL);
+    ck_assert(ct_var_is_null(dx[0]));
+    ct_tape_rewind(tape, (ct_mark){0});
+}
+END_TEST
+
 START_TEST(a_second_gradient_starts_afresh) { /* B072 */
     ct_var x = leaf(T0(2)), y = ct_var_mul(ct_var_mul(x, x), x);
     EXPECT("first", value(grad(y, x)), 0, 12);
@@ -384,6 +413,7 @@ Suite *suite_grad(void) {
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, an_input_used_twice_gets_both_parts);
     tcase_add_test(tc, every_path_counts_once_per_path);
+    tcase_add_test(tc, several_outputs_in_one_pass);
     tcase_add_test(tc, a_second_gradient_starts_afresh);
     tcase_add_test(tc, no_path_is_zeros_without_items);
     tcase_add_test(tc, a_flat_op_stops_the_gradient);
