@@ -125,6 +125,12 @@ CT_API ct_status ct_grad_all(size_t m, const ct_var *y, const ct_var *cotangents
  */
 typedef ct_var ct_function(void *context, ct_tape *tape, size_t n, const ct_var *inputs);
 
+/** The value of @p x as a constant: no derivative of any mode or order goes through it. */
+CT_API ct_var ct_var_stop_gradient(ct_var x);
+/** The value of @p y with the derivative of @p x, of one shape and finite: y may be x rounded, clipped, drawn
+ *  (Bengio, Leonard, Courville, 2013). */
+CT_API ct_var ct_var_straight_through(ct_var x, ct_var y);
+
 /** @name Structured ops
  *  Elementwise ops stand in ct_var_ops.h, which is generated from the table. @{ */
 CT_API ct_var ct_var_broadcast_to(ct_var x, int rank, const int64_t *shape);

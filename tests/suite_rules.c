@@ -5,6 +5,7 @@
 #include "autodiff/ct_var_ops.h"
 #include "case_tools.h"
 #include "ct_test.h"
+#include "dual/ct_dual.h"
 #include "tensor/ct_alloc.h"
 #include "tensor/ct_convert.h"
 
@@ -226,6 +227,54 @@ START_TEST(sums_up_to_each_weigh_the_rest) {
 }
 END_TEST
 
+/* --- where derivatives end --- */
+
+static ct_var half_stopped(void *context, ct_tape *t, size_t n, const ct_var *in) {
+    (void)context, (void)t, (void)n;
+    ct_var stopped = ct_var_stop_gradient(ct_var_square(in[0]));
+    return ct_var_sum(ct_var_mul(in[0], stopped), CT_ALL, false);
+}
+
+static ct_var rounded(void *context, ct_tape *t, size_t n, const ct_var *in) {
+    (void)context, (void)t, (void)n;
+    ct_var y = ct_var_straight_through(in[0], ct_var_floor(in[0]));
+    return ct_var_sum(ct_var_square(y), CT_ALL, false);
+}
+
+/* f = x [x^2]: the gradient is x^2, the Hessian 0; in both modes and over nested duals. */
+START_TEST(stopped_gradients_stop_in_every_mode) {
+    ct_tensor *x = T1(2, 3), *v = T1(1, 1), *product, *gradient, *value;
+    const ct_tensor *in[] = {x}, *along[] = {v};
+    ck_assert_int_eq(ct_vjp(half_stopped, NULL, 1, in, NULL, &value, &gradient), CT_OK);
+    EXPECT("value", value, 0, 35);
+    EXPECT("reverse", gradient, 0, 4, 9);
+    ck_assert_int_eq(ct_jvp(half_stopped, NULL, 1, in, along, NULL, &product), CT_OK);
+    EXPECT("forward", product, 0, 13);
+    ck_assert_int_eq(ct_hvp(half_stopped, NULL, 1, in, along, NULL, &product), CT_OK);
+    EXPECT("second", product, 0, 0, 0);
+    ct_tensor *jacobian = ct_jacobian(half_stopped, NULL, 1, in, 0, CT_MODE_FORWARD);
+    EXPECT("wide duals", jacobian, 0, 4, 9);
+    ct_tensor *lifted = ct_dual(x, v), *seed = ct_dual(v, NULL);
+    ck_assert_int_eq(ct_jvp(half_stopped, NULL, 1, (const ct_tensor *[]){lifted},
+                            (const ct_tensor *[]){seed}, NULL, &product),
+                     CT_OK);
+    EXPECT("nested", ct_dual_tangent(product), 0, 0);
+    ct_free(product), ct_free(lifted), ct_free(seed), ct_free(x), ct_free(v);
+}
+END_TEST
+
+START_TEST(straight_through_takes_one_value_and_the_other_derivative) {
+    ct_tensor *x = T1(2.5, -0.5), *v = T1(1, 10), *value, *gradient, *product;
+    const ct_tensor *in[] = {x}, *along[] = {v};
+    ck_assert_int_eq(ct_vjp(rounded, NULL, 1, in, NULL, &value, &gradient), CT_OK);
+    EXPECT("value", value, 0, 4 + 1);
+    EXPECT("gradient", gradient, 0, 4, -2);
+    ck_assert_int_eq(ct_jvp(rounded, NULL, 1, in, along, NULL, &product), CT_OK);
+    EXPECT("forward", product, 0, 4 - 20);
+    ct_free(x), ct_free(v);
+}
+END_TEST
+
 Suite *suite_rules(void) {
     Suite *suite = suite_create("rules");
     TCase *tc = tcase_create("rules");
@@ -241,6 +290,8 @@ Suite *suite_rules(void) {
     tcase_add_test(tc, many_parts_are_joined_in_order);
     tcase_add_test(tc, windows_that_overlap_add_up);
     tcase_add_test(tc, sums_up_to_each_weigh_the_rest);
+    tcase_add_test(tc, stopped_gradients_stop_in_every_mode);
+    tcase_add_test(tc, straight_through_takes_one_value_and_the_other_derivative);
     suite_add_tcase(suite, tc);
     return suite;
 }
