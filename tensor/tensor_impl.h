@@ -222,9 +222,11 @@ ct_status ct__fail_value(const char *who, const ct_tensor *t, double value);
 /* ct_is_dense() without its check of the operand. */
 static inline bool ct__is_dense(const ct_tensor *t) {
     int64_t expected = 1;
+    if (t->count == 0)
+        return true; // its other extents may be too large to multiply
     for (int i = t->rank - 1; i >= 0; i--) {
         if (t->shape[i] != 1 && t->strides[i] != expected)
-            return t->count == 0;
+            return false;
         expected *= t->shape[i];
     }
     return true;
