@@ -2,10 +2,10 @@
    moved values. Every evaluation rewinds the same tape. */
 
 #include "autodiff/check_impl.h"
+#include "autodiff/derivatives_impl.h"
 
 #include "dual/ct_dual.h"
 #include "tensor/alloc.h"
-#include "tensor/checked.h"
 #include "tensor/ct_random.h"
 #include "tensor/fail.h"
 
@@ -18,11 +18,6 @@
 static bool is_real(const ct_tensor *t) {
     const ct_scalar *scalar = ct_dtype(t);
     return (scalar->traits & CT_DIFFERENTIABLE) && scalar->level == 0;
-}
-
-static void *array_of(size_t n, size_t size) {
-    size_t bytes;
-    return ct__mul_size(n, size, &bytes) ? ct__alloc_zero(bytes) : NULL;
 }
 
 static ct_status no_memory(const struct ct__problem *p) {
@@ -42,7 +37,7 @@ static ct_status open_real(struct ct__problem *p, struct ct__check_input *input,
     input->dual = ct_dual(input->given, NULL);
     if (!input->given || !input->dual)
         return pass_error(p);
-    input->items = array_of(ct_count(t), sizeof(double));
+    input->items = ct__array(ct_count(t), sizeof(double));
     if (!input->items)
         return no_memory(p);
     ct_status status = ct_to_doubles(input->given, ct_count(t), input->items);
@@ -68,9 +63,9 @@ static ct_status open_input(struct ct__problem *p, size_t i, const ct_tensor *t,
 ct_status ct__problem_open(struct ct__problem *p, size_t n, const ct_tensor *const *inputs,
                            const bool *active) {
     p->n = n;
-    p->inputs = array_of(n, sizeof *p->inputs);
-    p->vars = array_of(n, 4 * sizeof *p->vars);
-    p->cotangents = array_of(n + 1, sizeof *p->cotangents);
+    p->inputs = ct__array(n, sizeof *p->inputs);
+    p->vars = ct__array(n, 4 * sizeof *p->vars);
+    p->cotangents = ct__array(n + 1, sizeof *p->cotangents);
     if (!p->inputs || !p->vars || !p->cotangents)
         return no_memory(p);
     p->x = p->vars + n;
@@ -208,7 +203,7 @@ static ct_status read_outputs(struct ct__problem *p, const ct_scalar *scalar, do
 /* Of random sign and never small, so that no item of a gradient can hide. */
 static ct_tensor *draw_weights(ct_random *random, const ct_tensor *like) {
     size_t count = ct_count(like);
-    double *items = array_of(count, sizeof *items);
+    double *items = ct__array(count, sizeof *items);
     if (!items)
         return ct__fail_null(CT_ENOMEM, __func__, "out of memory");
     for (size_t k = 0; k < count; k++) {
@@ -258,7 +253,7 @@ ct_status ct__problem_start(struct ct__problem *p, int order, uint64_t seed) {
         status = draw_cotangents(p, &random);
     if (status != CT_OK)
         return status;
-    p->weights = array_of(p->size, 3 * sizeof *p->weights);
+    p->weights = ct__array(p->size, 3 * sizeof *p->weights);
     if (!p->weights)
         return no_memory(p);
     p->base = p->weights + p->size;

@@ -4,10 +4,10 @@
    a backward pass instead of a colour per entry. Of a Hessian a star colouring: every entry or its mirror image is alone
    with its colour in its row. Both are greedy in the order of the columns, and so the same everywhere. */
 
+#include "autodiff/derivatives_impl.h"
 #include "autodiff/sparse_impl.h"
 
 #include "tensor/alloc.h"
-#include "tensor/checked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +17,6 @@ static const size_t no_colour = (size_t)NONE;
 
 /* What a backward pass costs in tangents. */
 enum { BACKWARD_COST = 3 };
-
-void *ct__array(size_t n, size_t size) {
-    size_t bytes;
-    return ct__mul_size(n ? n : 1, size, &bytes) ? ct__alloc_zero(bytes) : NULL;
-}
 
 bool ct__columns_open(const ct_pattern *p, struct ct__columns *c) {
     c->start = ct__array(p->columns + 2, sizeof *c->start);

@@ -9,9 +9,26 @@
 
 /* --- a recording --- */
 
-static void *array_of(size_t n, size_t size) {
+void *ct__array(size_t n, size_t size) {
     size_t bytes;
     return ct__mul_size(n ? n : 1, size, &bytes) ? ct__alloc_zero(bytes) : NULL;
+}
+
+int ct__tangents_for(const ct_scalar *base, size_t left) {
+    if (base != CT_F32 && base != CT_F64)
+        return 1;
+    return left > 4 ? 8 : left > 1 ? 4 : 1;
+}
+
+ct_tensor *ct__one_at(const ct_tensor *like, size_t item) {
+    const ct_scalar *scalar = ct_dtype(like);
+    ct_tensor *t = ct_zeros(scalar, ct_rank(like), ct_shape(like));
+    char *data = ct_data_for_write(t);
+    if (data)
+        scalar->from_double(scalar, data + item * scalar->size, 1);
+    else
+        ct_free(t), t = NULL;
+    return t;
 }
 
 bool ct__is_active(const ct_tensor *t) {
@@ -111,9 +128,9 @@ ct_status ct__recording_open(struct ct__recording *r, const char *who, ct_functi
     ct_status status = check_inputs(who, fn, n, inputs);
     if (status != CT_OK)
         return status;
-    r->x = array_of(n, sizeof *r->x);
-    r->dx = array_of(n, sizeof *r->dx);
-    r->own = array_of(n, sizeof *r->own);
+    r->x = ct__array(n, sizeof *r->x);
+    r->dx = ct__array(n, sizeof *r->dx);
+    r->own = ct__array(n, sizeof *r->own);
     r->tape = ct_tape_new();
     if (!r->x || !r->dx || !r->own || !r->tape)
         return ct__fail(CT_ENOMEM, who, "out of memory");
@@ -165,7 +182,7 @@ static ct_tensor *dual_value_of(const struct ct__recording *r, ct_var v) {
 /* ct_grad() for the active inputs, which it wants together. */
 static ct_status pull_back(struct ct__recording *r, ct_var cotangent) {
     size_t active = 0;
-    ct_var *x = array_of(r->n, sizeof *x);
+    ct_var *x = ct__array(r->n, sizeof *x);
     if (!x)
         return ct__fail(CT_ENOMEM, r->who, "out of memory");
     for (size_t i = 0; i < r->n; i++)
@@ -191,7 +208,7 @@ ct_status ct__recording_gradient(struct ct__recording *r) {
 
 ct_status ct__gradients(struct ct__recording *r, const ct_tensor *const *inputs, ct__part_fn *part,
                         ct_tensor **results) {
-    ct_tensor **made = array_of(r->n, sizeof(ct_tensor *));
+    ct_tensor **made = ct__array(r->n, sizeof(ct_tensor *));
     if (!made)
         return ct__fail(CT_ENOMEM, r->who, "out of memory");
     ct_status status = CT_OK;
@@ -291,7 +308,7 @@ ct_status ct_hvp(ct_function *fn, void *context, size_t n, const ct_tensor *cons
         status = ct__recording_open(&r, __func__, fn, context, n, inputs, &lift);
     if (status == CT_OK)
         status = ct__recording_gradient(&r);
-    ct_tensor **first = status == CT_OK ? array_of(n, sizeof(ct_tensor *)) : NULL;
+    ct_tensor **first = status == CT_OK ? ct__array(n, sizeof(ct_tensor *)) : NULL;
     if (status == CT_OK && !first)
         status = ct__fail(CT_ENOMEM, __func__, "out of memory");
     if (status == CT_OK && gradient)

@@ -25,6 +25,17 @@ struct ct__lift {
     ct_tensor *const *several;
 };
 
+/* An array of zeros that ct__free takes, for n = 0 too; NULL when it does not fit. */
+void *ct__array(size_t n, size_t size);
+
+/* The most tangents of one recording, and how many the next one carries of as many as are left, by
+   the types that there are. */
+enum { CT__MOST_TANGENTS = 8 };
+int ct__tangents_for(const ct_scalar *base, size_t left);
+
+/* Zeros of a tensor's shape and type, but one at an item. */
+ct_tensor *ct__one_at(const ct_tensor *like, size_t item);
+
 /* Whether derivatives are taken for an input. */
 bool ct__is_active(const ct_tensor *t);
 

@@ -65,18 +65,6 @@ static ct_status put_column(const struct ct__recording *r, const struct matrix *
     return CT_OK;
 }
 
-/* Zeros of a tensor's shape and type, but one at an item. */
-static ct_tensor *one_at(const ct_tensor *like, size_t item) {
-    const ct_scalar *scalar = ct_dtype(like);
-    ct_tensor *t = ct_zeros(scalar, ct_rank(like), ct_shape(like));
-    char *data = ct_data_for_write(t);
-    if (data)
-        scalar->from_double(scalar, data + item * scalar->size, 1);
-    else
-        ct_free(t), t = NULL;
-    return t;
-}
-
 /* --- by rows --- */
 
 static ct_status fill_rows(struct ct__recording *r, size_t which, const struct matrix *m) {
@@ -84,7 +72,7 @@ static ct_status fill_rows(struct ct__recording *r, size_t which, const struct m
     ct_status status = CT_OK;
     for (size_t row = 0; status == CT_OK && row < m->rows; row++) {
         ct_var dx;
-        ct_tensor *one = one_at(ct_value(r->y), row);
+        ct_tensor *one = ct__one_at(ct_value(r->y), row);
         ct_var u = ct_constant(r->tape, one, NULL);
         ct_free(one);
         status = ct_grad(r->y, u, 1, &r->x[which], &dx) == CT_OK ? put_row(r, m, row, dx)
@@ -95,16 +83,6 @@ static ct_status fill_rows(struct ct__recording *r, size_t which, const struct m
 }
 
 /* --- by columns --- */
-
-enum { MOST_TANGENTS = 8 };
-
-/* How many tangents the next recording carries, of as many as there are types for. */
-static int tangents_for(const ct_scalar *base, size_t columns) {
-    int want = columns > 4 ? 8 : columns > 1 ? 4 : 1;
-    if (want > 1 && (base == CT_F32 || base == CT_F64))
-        return want;
-    return 1;
-}
 
 /* What is differentiated by columns: a function and an input. */
 struct by_columns {
@@ -120,17 +98,17 @@ struct by_columns {
 
 static ct_status record_columns(const struct by_columns *c, size_t at, int width,
                                 struct ct__recording *r) {
-    ct_tensor *seeds[MOST_TANGENTS] = {0};
+    ct_tensor *seeds[CT__MOST_TANGENTS] = {0};
     const ct_tensor *x = c->inputs[c->which];
     bool seeded = true;
     for (int k = 0; k < width && at + (size_t)k < ct_count(x); k++)
-        seeded = (seeds[k] = one_at(x, at + (size_t)k)) != NULL && seeded;
+        seeded = (seeds[k] = ct__one_at(x, at + (size_t)k)) != NULL && seeded;
     struct ct__lift lift = {.tangents = width, .which = c->which, .several = seeds};
     *r = (struct ct__recording){.who = c->who};
     ct_status status =
         seeded ? ct__recording_open(r, c->who, c->fn, c->context, c->n, c->inputs, &lift)
                : ct__recording_error(r);
-    ct__free_all(MOST_TANGENTS, seeds);
+    ct__free_all(CT__MOST_TANGENTS, seeds);
     if (status == CT_OK && c->gradient)
         status = ct__recording_gradient(r);
     return status;
@@ -141,7 +119,7 @@ static ct_status fill_columns(const struct by_columns *c, const struct matrix *m
     ct_status status = CT_OK;
     for (size_t at = 0; status == CT_OK && at < ct_count(x);) {
         struct ct__recording r;
-        int width = tangents_for(ct_dtype(x), ct_count(x) - at);
+        int width = ct__tangents_for(ct_dtype(x), ct_count(x) - at);
         status = record_columns(c, at, width, &r);
         ct_var from = status == CT_OK ? c->gradient ? r.dx[c->row_input] : r.y : ct_var_null();
         for (int k = 0; status == CT_OK && k < width && at < ct_count(x); k++, at++)

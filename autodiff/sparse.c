@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-enum { MOST_TANGENTS = 8 };
-
 struct work {
     const char *who;
     ct_function *fn;
@@ -37,15 +35,9 @@ static ct_tensor *seed_of(const struct work *w, size_t colour) {
     return t;
 }
 
-static int width_for(const struct work *w, size_t left) {
-    if (w->scalar != CT_F32 && w->scalar != CT_F64)
-        return 1;
-    return left > 4 ? 8 : left > 1 ? 4 : 1;
-}
-
 static ct_status record_colours(const struct work *w, size_t first, int width,
                                 struct ct__recording *r) {
-    ct_tensor *seeds[MOST_TANGENTS] = {0};
+    ct_tensor *seeds[CT__MOST_TANGENTS] = {0};
     bool seeded = true;
     for (int k = 0; k < width && first + (size_t)k < w->p->colours; k++)
         seeded = (seeds[k] = seed_of(w, first + (size_t)k)) != NULL && seeded;
@@ -54,7 +46,7 @@ static ct_status record_colours(const struct work *w, size_t first, int width,
     ct_status status =
         seeded ? ct__recording_open(r, w->who, w->fn, w->context, w->n, w->inputs, &lift)
                : ct__recording_error(r);
-    ct__free_all(MOST_TANGENTS, seeds);
+    ct__free_all(CT__MOST_TANGENTS, seeds);
     return status;
 }
 
@@ -117,7 +109,7 @@ static ct_status run_colours(const struct work *w) {
     ct_status status = CT_OK;
     for (size_t first = 0; status == CT_OK && first < w->p->colours;) {
         struct ct__recording r;
-        int width = width_for(w, w->p->colours - first);
+        int width = ct__tangents_for(w->scalar, w->p->colours - first);
         status = record_colours(w, first, width, &r);
         if (status == CT_OK && w->p->symmetric)
             status = ct__recording_gradient(&r);
@@ -137,15 +129,12 @@ static ct_status run_colours(const struct work *w) {
 }
 
 static ct_status run_full_row(const struct work *w, struct ct__recording *r, size_t row) {
-    const ct_tensor *value = ct_value(r->y);
-    ct_tensor *one = ct_zeros(w->scalar, ct_rank(value), ct_shape(value));
-    char *data = ct_data_for_write(one);
     ct_var dx;
-    if (data)
-        w->scalar->from_double(w->scalar, data + row * w->scalar->size, 1);
-    ct_var u = data ? ct_constant(r->tape, one, NULL) : ct_var_null();
+    ct_tensor *one = ct__one_at(ct_value(r->y), row);
+    ct_var u = one ? ct_constant(r->tape, one, NULL) : ct_var_null();
+    bool seeded = one != NULL;
     ct_free(one);
-    if (!data || ct_grad(r->y, u, 1, &r->x[w->which], &dx) != CT_OK)
+    if (!seeded || ct_grad(r->y, u, 1, &r->x[w->which], &dx) != CT_OK)
         return ct__recording_error(r);
     ct_tensor *t = ct__value_of(r, dx);
     if (!t)

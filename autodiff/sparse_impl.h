@@ -33,7 +33,4 @@ void ct__columns_close(struct ct__columns *c);
 /* Gives the columns their colours. False when memory is gone. */
 bool ct__colour(ct_pattern *p);
 
-/* An array of zeros that ct__free takes; NULL when it does not fit. */
-void *ct__array(size_t n, size_t size);
-
 #endif
