@@ -36,6 +36,7 @@
 
 #include "autodiff/ct_anomaly.h"
 #include "autodiff/ct_check.h"
+#include "autodiff/ct_custom.h"
 #include "autodiff/ct_derivatives.h"
 #include "autodiff/ct_dot.h"
 #include "autodiff/ct_network.h"

@@ -95,12 +95,13 @@ static void put_operand(struct text *t, const ct_tensor *x, const ct_tensor *y, 
 
 static void put_operands(struct text *t, const ct_tape *tape, const struct ct__node *node,
                          size_t k) {
-    const ct_tensor *in[CT__MAX_INPUTS];
+    const ct_tensor *in[UINT8_MAX];
+    const uint32_t *inputs = ct__inputs(tape, node);
     char shapes[256];
     if (node->kind != CT__NODE_OP)
         return;
     for (int i = 0; i < node->inputs; i++)
-        in[i] = tape->nodes[node->in[i]].value;
+        in[i] = tape->nodes[inputs[i]].value;
     put(t, ", of ");
     if (ct__op_record(node->op)) {
         ct__describe_operands(shapes, sizeof shapes, node->inputs, in);
@@ -121,7 +122,7 @@ static void describe(const ct_tape *tape, size_t index, const ct_tensor *dense, 
     char number[96], shape[CT__SHAPE_TEXT_BYTES], scope[CT__SCOPE_BYTES];
     const char *name = ct__node_name(tape, node);
     snprintf(number, sizeof number, "node %zu, %s", index,
-             node->kind == CT__NODE_OP     ? ct_op_name(node->op)
+             node->kind == CT__NODE_OP     ? ct__op_title(tape, node)
              : node->kind == CT__NODE_LEAF ? "leaf"
                                            : "constant");
     put(&t, number);
@@ -151,7 +152,7 @@ static void report(const ct_tape *tape, size_t index, const ct_tensor *dense, si
                                  .item = item,
                                  .is_input = node->kind != CT__NODE_OP,
                                  .backward = node->backward,
-                                 .op = node->op};
+                                 .op = ct__is_custom(node) ? CT_OP_COUNT : (enum ct_op)node->op};
     found->value = scalar->to_double(scalar, (const char *)ct_data(dense) + item * scalar->size);
     describe(tape, index, dense, item, found);
 }

@@ -315,11 +315,11 @@ static ct_status run(struct ct__check *c, size_t n, const ct_tensor *const *inpu
     if (status != CT_OK)
         return status;
     conclude(c);
-    enum ct_op op = CT_OP_COUNT;
+    const char *name = "";
     if (c->report.verdict == CT_CHECK_FAIL && c->op == CT_OP_COUNT)
-        c->report.node = ct__find_guilty(&c->problem, &c->options, c->seam, &op);
+        c->report.node = ct__find_guilty(&c->problem, &c->options, c->seam, &name);
     if (c->report.node != SIZE_MAX)
-        ct__say_guilty(c, op);
+        ct__say_guilty(c, name);
     return CT_OK;
 }
 

@@ -132,7 +132,7 @@ void ct__say(struct ct__check *c, const char *format, ...) __attribute__((format
 void ct__say_disagreement(struct ct__check *c);
 void ct__say_kinks(struct ct__check *c);
 void ct__say_agreement(struct ct__check *c);
-void ct__say_guilty(struct ct__check *c, enum ct_op op);
+void ct__say_guilty(struct ct__check *c, const char *op);
 
 /* --- check_node.c --- */
 
@@ -143,8 +143,8 @@ struct ct__op_call {
 };
 ct_var ct__op_call(void *context, ct_tape *tape, size_t n, const ct_var *inputs);
 /* The first node of the function's tape whose op fails the check on the values it met there, or
-   SIZE_MAX; *op receives its op. */
+   SIZE_MAX; *name receives the name of its op, of the tape's or longer life. */
 size_t ct__find_guilty(struct ct__problem *p, const struct ct_check_options *options,
-                       const struct ct__check_seam *seam, enum ct_op *op);
+                       const struct ct__check_seam *seam, const char **name);
 
 #endif

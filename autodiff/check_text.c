@@ -79,8 +79,8 @@ void ct__say_agreement(struct ct__check *c) {
 }
 
 /* Puts the node that is wrong on its own in front of the sentence. */
-void ct__say_guilty(struct ct__check *c, enum ct_op op) {
+void ct__say_guilty(struct ct__check *c, const char *op) {
     char rest[sizeof c->report.message];
     memcpy(rest, c->report.message, sizeof rest);
-    ct__say(c, "node %zu, %s, fails by itself; %s", c->report.node, ct_op_name(op), rest);
+    ct__say(c, "node %zu, %s, fails by itself; %s", c->report.node, op, rest);
 }

@@ -18,7 +18,7 @@ struct ct_anomaly {
     size_t item;   /**< of its value, in row-major order */
     bool is_input; /**< a leaf or a constant: no op made it */
     bool backward; /**< recorded by ct_grad() */
-    enum ct_op op; /**< that made it, unless it is an input */
+    enum ct_op op; /**< that made it, unless it is an input; CT_OP_COUNT for a custom op */
     double value;  /**< of the item: NaN or infinite; of an absorbed product 0 */
     /** One sentence: node, op, name, scope, index, shapes, and the operands at that index. */
     char message[512];

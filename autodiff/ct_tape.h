@@ -54,6 +54,22 @@ CT_API ct_var ct_tape_fail(ct_tape *tape, ct_status code, const char *message);
 /** The number of nodes recorded. */
 CT_API size_t ct_tape_length(const ct_tape *tape);
 
+/**
+ * Whether derivative rules recorded from now on multiply as IEEE 754 does. By default they record `smul`, in which
+ * a factor of exactly 0 absorbs an infinite or NaN one, so that where(x > 0, sqrt(x), x) has gradient 1 at 0; the price
+ * is sqrt(x) * sqrt(x), whose gradient at 0 is 0. With the option they record `mul` and `div`, and the gradients
+ * are NaN there, 0 times infinity, as elsewhere in the field.
+ *
+ * It concerns the products that ct_grad() records. Values are the same, also those of losses in which a zero weight absorbs.
+ * Rules that choose (where, relu, maximum) choose under it too. Not reached are products inside fused
+ * rules, recorded as `softmax_grad`, `log_softmax_grad`, `layer_norm_grad` and `cross_entropy_grad`, and tangents of dual numbers,
+ * that is forward mode, ct_jvp(), and the tangents of ct_hvp(): they absorb. So the option makes tape and dual differ where a partial
+ * derivative is not finite, and nowhere else.
+ */
+CT_API ct_status ct_tape_set_ieee(ct_tape *tape, bool ieee);
+/** Whether it is set; a new tape's is not, and a rewind keeps it. */
+CT_API bool ct_tape_ieee(const ct_tape *tape);
+
 /** Remembers the present end of the tape. */
 CT_API ct_mark ct_tape_mark(const ct_tape *tape);
 /**

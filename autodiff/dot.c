@@ -129,8 +129,9 @@ static void put_edge(struct ct__sink *s, size_t tail, size_t head) {
 /* The edges into one node from one side; a node used twice has two. */
 static void put_edges(struct ct__drawing *d, size_t index, bool from_backward) {
     const struct ct__node *node = &d->tape->nodes[index];
+    const uint32_t *inputs = ct__inputs(d->tape, node);
     for (int i = 0; i < node->inputs; i++) {
-        size_t input = node->in[i];
+        size_t input = inputs[i];
         bool is_drawn = !ct__is_folded(d, &d->tape->nodes[input]);
         if (!is_drawn || d->tape->nodes[input].backward != from_backward)
             continue;

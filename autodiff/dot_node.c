@@ -57,19 +57,21 @@ static void put_operand(struct ct__drawing *d, uint32_t index) {
 /* Below the op's name `1 − ·`, or after it `(·, 2)`: where the folded constants stand. */
 static void put_operands(struct ct__drawing *d, const struct ct__node *node) {
     const char *between = node->inputs == 2 ? infix((enum ct_op)node->op) : NULL;
+    const uint32_t *inputs = ct__inputs(d->tape, node);
     ct__put(&d->sink, between ? "<BR/>" : "(");
     for (int i = 0; i < node->inputs; i++) {
         if (i > 0)
             ct__put_text(&d->sink, CT__HTML, between ? between : ", ");
-        put_operand(d, node->in[i]);
+        put_operand(d, inputs[i]);
     }
     if (!between)
         ct__put(&d->sink, ")");
 }
 
 static bool has_folded_input(const struct ct__drawing *d, const struct ct__node *node) {
+    const uint32_t *inputs = ct__inputs(d->tape, node);
     for (int i = 0; i < node->inputs; i++)
-        if (ct__is_folded(d, &d->tape->nodes[node->in[i]]))
+        if (ct__is_folded(d, &d->tape->nodes[inputs[i]]))
             return true;
     return false;
 }
@@ -98,7 +100,7 @@ static void put_heading(struct ct__drawing *d, const struct ct__node *node) {
         }
         return;
     }
-    put_tagged(s, "B", ct_op_name((enum ct_op)node->op));
+    put_tagged(s, "B", ct__op_title(d->tape, node));
     if (has_folded_input(d, node))
         put_operands(d, node);
     if (name && *name) {
@@ -146,19 +148,21 @@ static void put_tooltip(struct ct__drawing *d, size_t index) {
     ct__put(s, ", tooltip=\"");
     ct__put_number(s, (int64_t)index);
     ct__put(s, " ");
-    ct__put_call(s, node);
+    ct__put_call(s, CT__QUOTED, d->tape, node);
     if (node->value) {
         ct__put(s, ", ");
         ct__put_number(s, (int64_t)(ct_count(node->value) * ct_dtype(node->value)->size));
         ct__put(s, " bytes");
     }
-    if (node->kind == CT__NODE_OP)
+    if (ct__is_custom(node))
+        put_line(s, "", ct__custom_doc(d->tape, node));
+    else if (node->kind == CT__NODE_OP)
         put_formulas(s, (enum ct_op)node->op, node->inputs);
     if (node->primal != CT__NO_NODE && node->primal < d->tape->length) {
         ct__put(s, "\\nrecorded by the pull of ");
         ct__put_number(s, node->primal);
         ct__put(s, " ");
-        ct__put_call(s, &d->tape->nodes[node->primal]);
+        ct__put_call(s, CT__QUOTED, d->tape, &d->tape->nodes[node->primal]);
     }
     ct__put(s, "\"");
 }

@@ -47,8 +47,9 @@ static size_t mark_wanted(ct_tape *tape, size_t nodes, size_t n, const ct_var *x
     }
     for (size_t i = first; i < nodes; i++) {
         const struct ct__node *node = &tape->nodes[i];
+        const uint32_t *in = ct__inputs(tape, node);
         for (int k = 0; k < node->inputs && !tape->wanted[i]; k++)
-            tape->wanted[i] = tape->wanted[node->in[k]];
+            tape->wanted[i] = tape->wanted[in[k]];
     }
     return first;
 }
@@ -79,7 +80,7 @@ static bool check_part(ct_tape *tape, const struct ct__node *node, int argument,
     if (ct_var_is_null(part))
         return false;
     const ct_tensor *have = tape->nodes[part.index].value;
-    const ct_tensor *want = tape->nodes[node->in[argument]].value;
+    const ct_tensor *want = tape->nodes[ct__inputs(tape, node)[argument]].value;
     if (ct_dtype(have) == ct_dtype(want) && ct_same_shape(have, want))
         return true;
     char a[CT__SHAPE_TEXT_BYTES], b[CT__SHAPE_TEXT_BYTES];
@@ -87,7 +88,8 @@ static bool check_part(ct_tape *tape, const struct ct__node *node, int argument,
     ct__format_shape(b, sizeof b, ct_rank(want), ct_shape(want));
     ct__tape_fail(tape, CT_ERULE,
                   "the rule of %s for argument %d gives %s%s and the argument is %s%s",
-                  ct_op_name(node->op), argument, ct_dtype(have)->name, a, ct_dtype(want)->name, b);
+                  ct__op_title(tape, node), argument, ct_dtype(have)->name, a, ct_dtype(want)->name,
+                  b);
     return false;
 }
 
@@ -98,6 +100,24 @@ static ct_var pull(const struct ct__pull *p, const struct ct__node *node, int ar
     if (record->pull)
         return record->pull(p, argument);
     return ct__tape_fail(p->tape, CT_ERULE, "%s has no derivative rule", ct_op_name(node->op));
+}
+
+/* The same of a custom node, whose rule gives all its parts at once. */
+static bool pull_custom(ct_tape *tape, uint32_t index) {
+    struct ct__node node = tape->nodes[index]; // a copy: recording moves the array
+    const uint32_t *in = ct__inputs(tape, &node);
+    tape->primal = index;
+    ct_var *parts = ct__custom_parts(tape, index, var_at(tape, tape->sweep[index]));
+    bool takes_over = ct__custom_takes_over(tape, &node), done = parts != NULL;
+    for (int k = 0; done && k < node.inputs; k++) {
+        if (!tape->wanted[in[k]] || ct__is_flat(parts[k]))
+            continue;
+        if (takes_over)
+            tape->sweep[in[k]] = CT__NO_NODE;
+        done = check_part(tape, &node, k, parts[k]) && accumulate(tape, in[k], parts[k]);
+    }
+    ct__free(parts);
+    return done;
 }
 
 /* Pulls the cotangent of one node back to its arguments. */
@@ -129,7 +149,10 @@ static bool sweep(ct_tape *tape, size_t nodes, size_t first) {
     for (size_t i = nodes; i-- > first;) {
         if (tape->sweep[i] == CT__NO_NODE || !tape->wanted[i])
             continue;
-        if (tape->nodes[i].kind == CT__NODE_OP && !pull_node(tape, (uint32_t)i))
+        const struct ct__node *node = &tape->nodes[i];
+        if (node->kind != CT__NODE_OP)
+            continue;
+        if (!(ct__is_custom(node) ? pull_custom : pull_node)(tape, (uint32_t)i))
             return false;
     }
     return true;
@@ -238,11 +261,20 @@ static bool check_call(const struct outputs *o, size_t n, const ct_var *x) {
     return true;
 }
 
+/* One sweep at a time: its scratch belongs to the tape. */
+static bool check_nesting(ct_tape *tape) {
+    if (tape->recording_backward)
+        ct__tape_fail(tape, CT_EINVAL,
+                      "ct_grad inside a derivative rule: record ops there, or differentiate on a "
+                      "tape of its own");
+    return !tape->recording_backward;
+}
+
 static ct_status grad(const char *who, const struct outputs *o, size_t n, const ct_var *x,
                       ct_var *dx) {
     ct_tape *tape = o->tape;
     bool given = tape && (n == 0 || (x && dx));
-    if (given && check_call(o, n, x)) {
+    if (given && check_nesting(tape) && check_call(o, n, x)) {
         uint32_t scope = tape->scope;
         tape->scope = CT__NO_NODE; /* the backward pass is drawn as one */
         tape->recording_backward = true;

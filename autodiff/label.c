@@ -195,17 +195,19 @@ void ct__put_item(struct ct__sink *s, enum ct__language language, const ct_tenso
     ct__put_text(s, language, text);
 }
 
-void ct__put_call(struct ct__sink *s, const struct ct__node *node) {
+void ct__put_call(struct ct__sink *s, enum ct__language language, const ct_tape *tape,
+                  const struct ct__node *node) {
     if (node->kind != CT__NODE_OP) {
         ct__put(s, node->kind == CT__NODE_LEAF ? "leaf" : "constant");
         return;
     }
-    ct__put(s, ct_op_name((enum ct_op)node->op));
+    const uint32_t *inputs = ct__inputs(tape, node);
+    ct__put_text(s, language, ct__op_title(tape, node));
     ct__put(s, "(");
     for (int i = 0; i < node->inputs; i++) {
         if (i > 0)
             ct__put(s, ", ");
-        ct__put_number(s, node->in[i]);
+        ct__put_number(s, inputs[i]);
     }
     ct__put(s, ")");
 }

@@ -37,7 +37,8 @@ void ct__put_type(struct ct__sink *s, enum ct__language language, const ct_tenso
 /* The only item of a rank-0 value, independent of the locale. */
 void ct__put_item(struct ct__sink *s, enum ct__language language, const ct_tensor *value);
 /* `add(10, 11)`, `leaf` or `constant`. */
-void ct__put_call(struct ct__sink *s, const struct ct__node *node);
+void ct__put_call(struct ct__sink *s, enum ct__language language, const ct_tape *tape,
+                  const struct ct__node *node);
 bool ct__is_number(const struct ct__node *node); /* a rank-0 constant whose value is there */
 
 #endif

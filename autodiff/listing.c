@@ -6,7 +6,7 @@ static void put_node(struct ct__sink *s, const ct_tape *tape, size_t index) {
     const struct ct__node *node = &tape->nodes[index];
     ct__put_number(s, (int64_t)index);
     ct__put(s, " ");
-    ct__put_call(s, node);
+    ct__put_call(s, CT__LISTING, tape, node);
     ct__put(s, " ");
     ct__put_type(s, CT__LISTING, node->value, true, true);
     if (ct__is_number(node)) {

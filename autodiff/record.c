@@ -13,9 +13,11 @@
 #define BILINEAR(id, doc) LINEAR(id, doc)
 #define GENERAL(id, doc)  LINEAR(id, doc)
 #include "tensor/ops.def"
+extern const struct ct__op_record ct__op_custom;
 
 const struct ct__op_record *ct__op_record(enum ct_op op) {
-    static const struct ct__op_record *const records[CT_OP_COUNT] = {
+    static const struct ct__op_record *const records[CT__OP_CUSTOM + 1] = {
+        [CT__OP_CUSTOM] = &ct__op_custom,
 #define LINEAR(id, doc)   [CT_OP_##id] = &ct__op_##id,
 #define BILINEAR(id, doc) LINEAR(id, doc)
 #define GENERAL(id, doc)  LINEAR(id, doc)
@@ -26,15 +28,20 @@ const struct ct__op_record *ct__op_record(enum ct_op op) {
 
 /* --- errors --- */
 
-ct_var ct__fail_op(ct_tape *tape, enum ct_op op, int n, const ct_tensor *const in[]) {
-    char operands[256], scope[CT__SCOPE_BYTES], who[64];
-    const struct ct__op_record *record = ct__op_record(op);
-    snprintf(who, sizeof who, "ct_var_%s", record ? record->verb : ct_op_name(op));
+ct_var ct__fail_named(ct_tape *tape, const char *who, const char *name, int n,
+                      const ct_tensor *const in[]) {
+    char operands[256], scope[CT__SCOPE_BYTES];
     ct__describe_operands(operands, sizeof operands, n, in);
     ct__describe_scope(tape, tape->scope, scope);
     return ct__tape_fail_in(who, tape, ct_error()->code, "node %zu, %s(%s)%s%s: %s", tape->length,
-                            ct_op_name(op), operands, scope[0] ? " in " : "", scope,
-                            ct_error()->message);
+                            name, operands, scope[0] ? " in " : "", scope, ct_error()->message);
+}
+
+ct_var ct__fail_op(ct_tape *tape, enum ct_op op, int n, const ct_tensor *const in[]) {
+    char who[64];
+    const struct ct__op_record *record = ct__op_record(op);
+    snprintf(who, sizeof who, "ct_var_%s", record ? record->verb : ct_op_name(op));
+    return ct__fail_named(tape, who, ct_op_name(op), n, in);
 }
 
 /* --- operands --- */
@@ -73,6 +80,11 @@ static bool values_of(ct_tape *tape, int n, const ct_var *in, const ct_tensor *v
             return false;
     }
     return true;
+}
+
+ct_tape *ct__operands(int n, const ct_var *in, const ct_tensor *values[]) {
+    ct_tape *tape = tape_of(n, in);
+    return tape && values_of(tape, n, in, values) ? tape : NULL;
 }
 
 static inline ct_tensor *value_of(enum ct_op op, int n, const ct_tensor *const values[],
@@ -205,12 +217,21 @@ static __attribute__((noinline)) ct_var record_any(ct_tape *tape, enum ct_op op,
     return run_op(tape, op, n, in, values, NULL);
 }
 
+/* Under the IEEE option the products and quotients of derivative rules absorb no zeros. */
+static enum ct_op plain_product(const ct_tape *tape, enum ct_op op) {
+    if (!tape->recording_backward)
+        return op;
+    return op == CT_OP_smul ? CT_OP_mul : op == CT_OP_sdiv ? CT_OP_div : op;
+}
+
 ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in) {
     const ct_tensor *values[CT__MAX_INPUTS] = {NULL};
     unsigned constants = 0;
     ct_tape *tape = find_operands(n, in, values);
     if (!tape)
         return refuse_operands(n, in);
+    if (__builtin_expect(tape->ieee, 0))
+        op = plain_product(tape, op);
     for (int i = 0; i < n; i++)
         constants |= (unsigned)(tape->nodes[in[i].index].kind == CT__NODE_CONSTANT) << i;
     ct_tensor *value = ct__apply_small(op, n, values, constants);

@@ -36,6 +36,8 @@ static void drop_nodes(ct_tape *tape, size_t length) {
         struct ct__node *node = &tape->nodes[--tape->length];
         if (node->released)
             tape->released--;
+        if (ct__is_custom(node))
+            ct__custom_free(tape->attrs[node->attr].custom);
         ct_free(node->value);
     }
 }
@@ -61,6 +63,17 @@ ct_status ct_tape_status(const ct_tape *tape) {
 
 const char *ct_tape_message(const ct_tape *tape) {
     return tape ? tape->message : "the tape is NULL";
+}
+
+ct_status ct_tape_set_ieee(ct_tape *tape, bool ieee) {
+    if (!tape)
+        return ct__fail_null_operand(__func__);
+    tape->ieee = ieee;
+    return CT_OK;
+}
+
+bool ct_tape_ieee(const ct_tape *tape) {
+    return tape && tape->ieee;
 }
 
 size_t ct_tape_length(const ct_tape *tape) {
@@ -240,7 +253,7 @@ ct_var ct__append_op(ct_tape *tape, enum ct_op op, int n, const ct_var *in, ct_t
     node->kind = CT__NODE_OP;
     node->op = (uint16_t)op;
     node->inputs = (uint8_t)n;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && i < CT__MAX_INPUTS; i++)
         node->in[i] = in[i].index;
     return (ct_var){tape, (uint32_t)tape->length++, tape->generation};
 }

@@ -4,8 +4,14 @@
 
 #include "autodiff/ct_tape.h"
 
+/* Of an op of the table; a custom op may have more. */
 enum { CT__MAX_INPUTS = 4 };
 #define CT__NO_NODE UINT32_MAX
+
+/* The op of a node that a record of the user's describes: it stands in no table. CT_OP_COUNT itself is
+   taken: the checker calls a whole function so. */
+#define CT__OP_CUSTOM ((enum ct_op)(CT_OP_COUNT + 1))
+struct ct__custom; /* custom_impl.h */
 
 /* What a node is besides its op. */
 enum ct__node_kind { CT__NODE_OP, CT__NODE_LEAF, CT__NODE_CONSTANT };
@@ -21,6 +27,7 @@ struct ct__attr {
     int64_t shape[CT_MAX_RANK]; /* a target shape, or a permutation */
     int64_t start, step, count; /* of a slice or its transpose */
     double eps;                 /* what keeps a root or a quotient away from 0 */
+    struct ct__custom *custom;  /* of CT__OP_CUSTOM: what the node is, which it owns */
 };
 
 struct ct__node {
@@ -31,7 +38,7 @@ struct ct__node {
     bool backward; /* recorded by ct_grad */
     bool released;
     uint32_t generation;
-    uint32_t in[CT__MAX_INPUTS];
+    uint32_t in[CT__MAX_INPUTS]; /* of at most so many inputs: see ct__inputs() */
     uint32_t attr;   /* index into the tape's attributes, or CT__NO_NODE */
     uint32_t name;   /* offset into the tape's text, or CT__NO_NODE */
     uint32_t scope;  /* index into the tape's scopes, or CT__NO_NODE */
@@ -57,6 +64,7 @@ struct ct_tape {
     uint32_t generation; /* of what is recorded now; grows with each rewind */
     size_t released;     /* number of released nodes: while > 0 nothing may be recorded */
     bool recording_backward;
+    bool ieee; /* derivative rules multiply without absorbing zeros */
     uint32_t primal; /* while ct_grad records: the node whose pull runs */
     uint32_t *sweep; /* scratch of ct_grad: cotangent node per node, kept for the next call */
     uint8_t *wanted; /* scratch of ct_grad: does the node lead to an x */
@@ -106,7 +114,7 @@ struct ct__op_record {
     int error_count;
 };
 
-/* NULL for elementwise ops. */
+/* NULL for elementwise ops; the custom op has one. */
 const struct ct__op_record *ct__op_record(enum ct_op op);
 
 /* Terms of one pull: five letters and one per word. tests/suite_grad.c counts the words of every
@@ -123,6 +131,9 @@ ct_var ct__record(enum ct_op op, int n, const ct_var *in, const struct ct__attr 
 /* Records an elementwise op, after the `broadcast`s that unlike shapes need. A rank-0 constant is
    not broadcast: nothing flows back to it. */
 ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in);
+/* The tape and the values of the operands of an op about to be recorded, or NULL after the sticky
+   error. */
+ct_tape *ct__operands(int n, const ct_var *in, const ct_tensor *values[]);
 /* The value of an operand of an op about to be recorded, or NULL after the sticky error. */
 const ct_tensor *ct__operand(ct_var v);
 /* Attributes of a shape or of axes, checked as far as their number goes; false after the sticky
@@ -136,6 +147,8 @@ static inline ct_var ct__null_of(ct_var v) {
 /* The sticky error of an op that could not run, with node, operands and scope; its reason stands in
    ct_error(). */
 ct_var ct__fail_op(ct_tape *tape, enum ct_op op, int n, const ct_tensor *const in[]);
+ct_var ct__fail_named(ct_tape *tape, const char *who, const char *name, int n,
+                      const ct_tensor *const in[]);
 
 /* --- describe.c --- */
 
@@ -176,5 +189,27 @@ const struct ct__node *ct__node(ct_var v);
 ct_var ct__flat(void);
 bool ct__is_flat(ct_var v);
 const char *ct__node_name(const ct_tape *tape, const struct ct__node *node); /* or NULL */
+
+/* --- custom.c --- */
+
+/* The inputs of a node, of which there may be more than its own array holds. */
+const uint32_t *ct__wide_inputs(const ct_tape *tape, const struct ct__node *node);
+static inline const uint32_t *ct__inputs(const ct_tape *tape, const struct ct__node *node) {
+    return node->inputs <= CT__MAX_INPUTS ? node->in : ct__wide_inputs(tape, node);
+}
+/* The name of a node's op. */
+const char *ct__op_title(const ct_tape *tape, const struct ct__node *node);
+/* The sentence of a custom node's record, or NULL. */
+const char *ct__custom_doc(const ct_tape *tape, const struct ct__node *node);
+/* Frees what a custom node owns. */
+void ct__custom_free(struct ct__custom *custom);
+/* The gradients of a custom node for its inputs, as its rule records them: ct__flat() where nothing
+   flows. An array to be freed, or NULL after the sticky error. */
+ct_var *ct__custom_parts(ct_tape *tape, uint32_t index, ct_var cotangent);
+/* Whether those contain what had been gathered for the inputs before. */
+bool ct__custom_takes_over(const ct_tape *tape, const struct ct__node *node);
+static inline bool ct__is_custom(const struct ct__node *node) {
+    return node->kind == CT__NODE_OP && node->op == CT__OP_CUSTOM;
+}
 
 #endif

@@ -1,0 +1,801 @@
+/* Custom ops by a record: recording, every mode, errors, lifetimes, the check. */
+
+#include "autodiff/ct_anomaly.h"
+#include "autodiff/ct_custom.h"
+#include "autodiff/ct_derivatives.h"
+#include "autodiff/ct_dot.h"
+#include "autodiff/ct_sparse.h"
+#include "autodiff/ct_var_ops.h"
+#include "case_tools.h"
+#include "ct_test.h"
+#include "custom_cases.h"
+#include "dual/ct_dual.h"
+#include "scarce_memory.h"
+#include "tensor/ct_alloc.h"
+#include "tensor/ct_convert.h"
+#include "tensor/ct_index.h"
+#include "tensor/ct_make.h"
+#include "tensor/ct_names.h"
+#include "tensor/ct_ops.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static ct_tape *tape;
+static size_t live;
+
+static void setup(void) {
+    ct_error_clear();
+    live = ct_live_blocks();
+    tape = ct_tape_new();
+}
+
+static void teardown(void) {
+    ct_tape_free(tape);
+    ck_assert_uint_eq(ct_live_blocks(), live);
+}
+
+static void ok(ct_status status) {
+    ck_assert_msg(status == CT_OK, "%s", ct_error()->message);
+}
+
+static ct_var leaf(ct_tensor *value) {
+    ct_var v = ct_leaf(tape, value, NULL);
+    ct_free(value);
+    return v;
+}
+
+static void expect_var(const char *what, ct_var v, double tolerance, ct_tensor *right) {
+    ck_assert_msg(ct_tape_status(tape) == CT_OK, "%s: %s", what, ct_tape_message(tape));
+    double items[64];
+    size_t count = ct_count(right);
+    ok(ct_to_doubles(right, count, items));
+    ct_free(right);
+    expect_items(what, ct_copy(ct_value(v)), tolerance, count, items);
+}
+
+static void expect_sticky(ct_status code, const char *text) {
+    ck_assert_msg(ct_tape_status(tape) == code, "%s: %s", ct_status_name(ct_tape_status(tape)),
+                  ct_tape_message(tape));
+    ck_assert_msg(strstr(ct_tape_message(tape), text), "'%s' lacks '%s'", ct_tape_message(tape),
+                  text);
+    ct_tape_rewind(tape, (ct_mark){0});
+}
+
+/* The text that a writer gathers. */
+struct gathered {
+    char text[1 << 20];
+    size_t length;
+};
+static bool gather(void *context, const char *text, size_t length) {
+    struct gathered *g = context;
+    if (g->length + length >= sizeof g->text)
+        return false;
+    memcpy(g->text + g->length, text, length);
+    g->length += length;
+    g->text[g->length] = '\0';
+    return true;
+}
+
+/* --- recording and reverse mode --- */
+
+START_TEST(a_value_and_gradients_of_three_orders) {
+    double scale = 2;
+    ct_var x = leaf(T1(1, -0.5, 3)), d1, d2, d3;
+    ct_var y = ct_var_custom(&cube_op, &scale, 1, &x);
+    scale = 7; // a copy was taken
+    expect_var("value", y, 0, T1(2, -0.25, 54));
+    ok(ct_grad(y, ct_var_null(), 1, &x, &d1));
+    expect_var("first", d1, 0, T1(6, 1.5, 54));
+    ok(ct_grad(d1, ct_var_null(), 1, &x, &d2));
+    expect_var("second", d2, 0, T1(12, -6, 36));
+    ok(ct_grad(d2, ct_var_null(), 1, &x, &d3));
+    expect_var("third", d3, 0, T1(12, 12, 12));
+}
+END_TEST
+
+START_TEST(its_name_stands_in_listings_and_pictures) {
+    double scale = 1;
+    ct_var x = leaf(T1(1, 2)), dx;
+    ct_var y = ct_named(ct_var_custom(&cube_op, &scale, 1, &x), "out");
+    ok(ct_grad(y, ct_var_null(), 1, &x, &dx));
+    static struct gathered listing, picture;
+    listing.length = picture.length = 0;
+    ok(ct_tape_text(tape, gather, &listing));
+    ck_assert_ptr_nonnull(strstr(listing.text, "1 cube(0) f64[2] \"out\"\n"));
+    ck_assert_ptr_nonnull(strstr(listing.text, "pull of 1"));
+    ok(ct_tape_dot(tape, NULL, gather, &picture));
+    ck_assert_ptr_nonnull(strstr(picture.text, "<B>cube</B>"));
+    ck_assert_ptr_nonnull(strstr(picture.text, "scale times the third power <of each item>"));
+    ck_assert_ptr_nonnull(strstr(picture.text, "n0 -> n1"));
+}
+END_TEST
+
+START_TEST(a_name_is_escaped) {
+    struct ct_custom_op op = weighted_op;
+    op.name = "a \"b\" <c>\n&";
+    ct_var x = leaf(T1(1, 2));
+    ct_var_custom(&op, NULL, 1, &x);
+    static struct gathered listing, picture;
+    listing.length = picture.length = 0;
+    ok(ct_tape_text(tape, gather, &listing));
+    ck_assert_ptr_nonnull(strstr(listing.text, "1 a \\\"b\\\" <c>\\n&(0) f64[2]\n"));
+    ok(ct_tape_dot(tape, NULL, gather, &picture));
+    ck_assert_ptr_nonnull(strstr(picture.text, "<B>a &quot;b&quot; &lt;c&gt;<BR/>&amp;</B>"));
+}
+END_TEST
+
+START_TEST(as_many_inputs_as_it_likes) {
+    enum { MANY = 255 };
+    static const int some[] = {1, 4, 5, 40, MANY};
+    for (int k = 0; k < 5; k++) {
+        int n = some[k];
+        ct_var x[MANY], dx[MANY];
+        double sum = 0;
+        for (int i = 0; i < n; i++) {
+            x[i] = leaf(T1(i, -i));
+            sum += (i + 1.0) * i;
+        }
+        ct_var y = ct_var_custom(&weighted_op, NULL, (size_t)n, x);
+        expect_var("sum", y, 0, T1(sum, 0 - sum));
+        ok(ct_grad(y, ct_var_null(), (size_t)n, x, dx));
+        for (int i = 0; i < n; i++)
+            expect_var("gradient", dx[i], 0, T1(i + 1, i + 1));
+        static struct gathered text;
+        text.length = 0;
+        ok(ct_tape_text(tape, gather, &text));
+        char call[64];
+        snprintf(call, sizeof call, "%s%d) f64[2]", n > 1 ? ", " : "weighted(", n - 1);
+        ck_assert_ptr_nonnull(strstr(text.text, call));
+        text.length = 0;
+        ok(ct_tape_dot(tape, NULL, gather, &text));
+        snprintf(call, sizeof call, "n%d -> n%d;\n", n - 1, n);
+        ck_assert_ptr_nonnull(strstr(text.text, call));
+        ct_tape_rewind(tape, (ct_mark){0});
+        ct_error_clear();
+    }
+}
+END_TEST
+
+START_TEST(an_input_twice_and_a_constant) {
+    ct_var x = leaf(T1(1, 2)), k = ct_constant_of(tape, CT_F64, 1), dx[2];
+    ct_var in[] = {x, x, ct_var_broadcast_to(k, 1, (int64_t[]){2})};
+    ct_var y = ct_var_custom(&weighted_op, NULL, 3, in), to[] = {x, k};
+    ok(ct_grad(y, ct_var_null(), 2, to, dx));
+    expect_var("gradient", dx[0], 0, T1(3, 3));
+    expect_var("of the constant", dx[1], 0, T0(0));
+}
+END_TEST
+
+static ct_tensor *picked_run(void *context, size_t n, const ct_tensor *const *in) {
+    (void)context, (void)n;
+    return ct_gather(in[0], 0, in[1]);
+}
+
+static void picked_vjp(void *context, const struct ct_custom_pull *pull, ct_var *gradients) {
+    (void)context;
+    ck_assert(pull->wanted[0] && !pull->wanted[1]);
+    ct_var zero = ct_constant_of(pull->tape, ct_dtype(ct_value(pull->inputs[0])), 0);
+    ct_var zeros = ct_var_broadcast_to(zero, 1, ct_shape(ct_value(pull->inputs[0])));
+    gradients[0] = ct_var_scatter_add(zeros, 0, pull->inputs[1], pull->cotangent);
+}
+
+static const struct ct_custom_op picked_op = {sizeof(struct ct_custom_op), .name = "chosen",
+                                              .run = picked_run, .vjp = picked_vjp};
+
+static ct_var picked_of(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    (void)context, (void)on;
+    return ct_var_custom(&picked_op, NULL, n, in);
+}
+
+START_TEST(integer_inputs_ride_along) {
+    ct_tensor *x = T1(1, 2, 3), *index = ct_full(CT_I64, 1, (int64_t[]){2}, 1), *t = T1(5, 6, 7);
+    ct_tensor *product[2] = {NULL, x}, *forward = NULL;
+    const ct_tensor *in[] = {x, index}, *along[] = {t, NULL};
+    ok(ct_vjp(picked_of, NULL, 2, in, NULL, NULL, product));
+    EXPECT("reverse", product[0], 0, 0, 2, 0);
+    ck_assert_ptr_null(product[1]);
+    ok(ct_jvp(picked_of, NULL, 2, in, along, NULL, &forward));
+    EXPECT("forward", forward, 0, 6, 6);
+    struct ct_check_report report;
+    ok(ct_check_custom(&picked_op, NULL, 2, in, NULL, &report));
+    ck_assert_msg(report.verdict == CT_CHECK_PASS, "%s", report.message);
+    ct_free(x), ct_free(index), ct_free(t);
+}
+END_TEST
+
+START_TEST(axis_names_are_the_values_own) {
+    double scale = 1;
+    ct_tensor *t = T2(2, 2, 1, 2, 3, 4), *named = ct_name_axes(t, 2, (const char *[]){"a", "b"});
+    ct_var x = ct_leaf(tape, named, NULL), dx;
+    ct_var y = ct_var_custom(&cube_generic_op, &scale, 1, &x);
+    ck_assert_str_eq(ct_axis_name(ct_value(y), 1), "b");
+    ok(ct_grad(y, ct_var_null(), 1, &x, &dx));
+    ck_assert(!ct_has_names(ct_value(dx)));
+    ct_free(t), ct_free(named);
+}
+END_TEST
+
+/* --- forward mode --- */
+
+static const struct ct_custom_op *const cubes[] = {&cube_op, &cube_jvp_op, &cube_generic_op};
+
+START_TEST(forward_mode_in_each_of_three_ways) {
+    struct cube_call call = {cubes[_i], 2};
+    ct_tensor *x = T1(1, -0.5, 3), *t = T1(1, 2, -1), *value, *product;
+    ok(ct_jvp(cube_of, &call, 1, (const ct_tensor *[]){x}, (const ct_tensor *[]){t}, &value,
+              &product));
+    EXPECT("value", value, 0, 2, -0.25, 54);
+    EXPECT("product", product, 0, 6, 3, -54);
+    ct_tensor *j = ct_jacobian(cube_of, &call, 1, (const ct_tensor *[]){x}, 0, CT_MODE_FORWARD);
+    EXPECT("columns", j, 0, 6, 0, 0, 0, 1.5, 0, 0, 0, 54);
+    ct_free(x), ct_free(t);
+}
+END_TEST
+
+static ct_var sum_of_cubes(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    return ct_var_sum(cube_of(context, on, n, in), CT_ALL, false);
+}
+
+START_TEST(forward_over_reverse) {
+    if (!cubes[_i]->vjp)
+        return;
+    struct cube_call call = {cubes[_i], 2};
+    ct_tensor *x = T1(1, -0.5, 3), *v = T1(1, 2, -1), *gradient, *product;
+    ok(ct_hvp(sum_of_cubes, &call, 1, (const ct_tensor *[]){x}, (const ct_tensor *[]){v}, &gradient,
+              &product));
+    EXPECT("gradient", gradient, 0, 6, 1.5, 54);
+    EXPECT("product", product, 0, 12, -12, -36);
+    ct_free(x), ct_free(v);
+}
+END_TEST
+
+/* Over duals of duals: the second derivative along two directions. */
+START_TEST(forward_over_forward) {
+    if (!cubes[_i]->vjp)
+        return;
+    struct cube_call call = {cubes[_i], 2};
+    ct_tensor *x = T1(1, -0.5, 3), *t = T1(1, 2, -1), *ones = T1(1, 1, 1), *value = NULL, *product;
+    ct_tensor *inner = ct_dual(x, ones), *outer = ct_dual(t, NULL);
+    ok(ct_jvp(cube_of, &call, 1, (const ct_tensor *[]){inner}, (const ct_tensor *[]){outer}, &value,
+              &product));
+    EXPECT("second", ct_dual_tangent(product), 0, 12, -12, -36);
+    EXPECT("first", ct_dual_value(product), 0, 6, 3, -54);
+    ct_free(x), ct_free(t), ct_free(ones), ct_free(inner), ct_free(outer), ct_free(value),
+        ct_free(product);
+}
+END_TEST
+
+START_TEST(a_sparse_pattern_is_full_where_nothing_is_known) {
+    for (int generic = 0; generic < 2; generic++) {
+        struct cube_call call = {generic ? &cube_generic_op : &cube_op, 2};
+        ct_tensor *x = T1(1, -0.5, 3);
+        const ct_tensor *in[] = {x};
+        ct_pattern *p = ct_jacobian_pattern(cube_of, &call, 1, in, 0);
+        ck_assert_ptr_nonnull(p);
+        ck_assert_uint_eq(ct_pattern_count(p), generic ? 3 : 9);
+        ct_tensor *entries = ct_jacobian_sparse(cube_of, &call, 1, in, 0, p);
+        EXPECT("dense", ct_pattern_dense(p, entries), 0, 6, 0, 0, 0, 1.5, 0, 0, 0, 54);
+        ct_pattern_free(p), ct_free(entries), ct_free(x);
+    }
+}
+END_TEST
+
+/* --- errors --- */
+
+START_TEST(without_a_rule_is_an_error_that_names_the_op) {
+    struct ct_custom_op op = cube_op;
+    op.vjp = NULL;
+    struct cube_call call = {&op, 1};
+    ct_var x = leaf(T1(1, 2)), y = ct_var_custom(&op, &call.scale, 1, &x), dx = x;
+    ck_assert_int_eq(ct_grad(y, ct_var_null(), 1, &x, &dx), CT_ERULE);
+    ck_assert(ct_var_is_null(dx));
+    expect_sticky(CT_ERULE, "node 1, cube, has no derivative rule: its record has no vjp");
+    ct_tensor *t = T1(1, 2), *product = NULL;
+    ck_assert_int_eq(ct_jvp(cube_of, &call, 1, (const ct_tensor *[]){t}, (const ct_tensor *[]){t},
+                            NULL, &product),
+                     CT_ERULE);
+    expect_error(CT_ERULE, "node 1, cube(dual64[2]): cube has no derivative rule for forward mode");
+    op.jvp = cube_jvp_op.jvp;
+    ct_tensor *inner = ct_dual(t, t);
+    ck_assert_int_eq(ct_jvp(cube_of, &call, 1, (const ct_tensor *[]){inner},
+                            (const ct_tensor *[]){inner}, NULL, &product),
+                     CT_ERULE);
+    expect_error(CT_ERULE, "cube has no second derivative in forward mode");
+    ct_free(t), ct_free(inner);
+}
+END_TEST
+
+START_TEST(where_no_path_asks_for_it_no_rule_is_needed) {
+    struct ct_custom_op op = weighted_op;
+    op.vjp = NULL;
+    ct_var x = leaf(T1(1, 2)), k = ct_var_stop_gradient(x), dx;
+    ct_var y = ct_var_mul(ct_var_custom(&op, NULL, 1, &k), x);
+    ok(ct_grad(y, ct_var_null(), 1, &x, &dx));
+    expect_var("gradient", dx, 0, T1(1, 2));
+}
+END_TEST
+
+static ct_tensor *fails(void *context, size_t n, const ct_tensor *const *in) {
+    const int *how = context;
+    (void)n;
+    switch (*how) {
+    case 0:
+        return ct_custom_fail(CT_EDOMAIN, "the moon is not full");
+    case 1:
+        return NULL;
+    case 2:
+        return (ct_tensor *)(uintptr_t)in[0];
+    default:
+        return ct_reshape(in[0], 1, (int64_t[]){7});
+    }
+}
+
+START_TEST(a_run_that_fails_is_named_with_operands_and_scope) {
+    static const struct {
+        ct_status code;
+        const char *text;
+    } wanted[] = {
+        {CT_EDOMAIN, "node 1, failing(f64[2]) in outer: the moon is not full"},
+        {CT_EINVAL, "node 1, failing(f64[2]) in outer: run returned NULL without an error"},
+        {CT_EINVAL, "run returned its input 0 itself: return ct_copy() of it"},
+        {CT_ESHAPE, "cannot reshape"},
+    };
+    struct ct_custom_op op = {.size = sizeof op, .name = "failing", .run = fails};
+    for (int how = 0; how < 4; how++) {
+        // An older error must not be taken for the op's.
+        ct_error_clear();
+        ct_custom_fail(CT_EIO, "an older error");
+        ct_var x = leaf(T1(1, 2));
+        ct_scope_begin(tape, "outer");
+        ck_assert(ct_var_is_null(ct_var_custom(&op, &how, 1, &x)));
+        expect_error(wanted[how].code, wanted[how].text);
+        expect_sticky(wanted[how].code, wanted[how].text);
+    }
+}
+END_TEST
+
+START_TEST(a_success_keeps_an_older_error) {
+    double scale = 1;
+    ct_custom_fail(CT_EIO, "an older error");
+    ct_var x = leaf(T1(1, 2));
+    ct_var_custom(&cube_op, &scale, 1, &x);
+    ck_assert_int_eq(ct_tape_status(tape), CT_OK);
+    expect_error(CT_EIO, "an older error");
+}
+END_TEST
+
+static void bad_vjp(void *context, const struct ct_custom_pull *pull, ct_var *gradients) {
+    switch (*(const int *)context) {
+    case 0:
+        break;
+    case 1:
+        gradients[0] = ct_var_sum(pull->cotangent, CT_ALL, false);
+        break;
+    case 2:
+        ct_tape_fail(pull->tape, CT_EDOMAIN, "the sun is down");
+        break;
+    case 3:
+        ct_grad(pull->output, pull->cotangent, 1, pull->inputs, gradients);
+        break;
+    case 4:
+        gradients[0] = ct_custom_flat();
+        break;
+    default: {
+        ct_tape *other = ct_tape_new();
+        gradients[0] = ct_constant_of(other, CT_F64, 1);
+        ct_tape_free(other);
+    }
+    }
+}
+
+START_TEST(a_rule_that_is_wrong_is_an_error) {
+    static const struct {
+        ct_status code;
+        const char *text;
+    } wanted[] = {
+        {CT_ERULE, "the vjp of bad set no gradient for the input 0"},
+        {CT_ERULE, "the rule of bad for argument 0 gives f64[] and the argument is f64[2]"},
+        {CT_EDOMAIN, "the vjp of bad, node 1: the sun is down"},
+        {CT_EINVAL, "the vjp of bad, node 1: ct_grad inside a derivative rule"},
+        {CT_OK, ""},
+        {CT_ERULE, "the vjp of bad set no gradient for the input 0"},
+    };
+    for (int how = 0; how < 6; how++) {
+        struct ct_custom_op op = weighted_op;
+        op.name = "bad";
+        op.vjp = bad_vjp;
+        op.context_size = sizeof how;
+        ct_var x = leaf(T1(1, 2)), y = ct_var_custom(&op, &how, 1, &x), dx;
+        ck_assert_int_eq(ct_grad(y, ct_var_null(), 1, &x, &dx), wanted[how].code);
+        if (wanted[how].code == CT_OK)
+            expect_var("flat", dx, 0, T1(0, 0));
+        expect_sticky(wanted[how].code, wanted[how].text);
+    }
+}
+END_TEST
+
+static ct_tensor *bad_jvp(void *context, size_t n, const ct_tensor *const *in,
+                          const ct_tensor *const *tangents, const ct_tensor *output) {
+    (void)context, (void)n, (void)in, (void)output;
+    return *(const double *)context > 0 ? ct_sum(tangents[0], CT_ALL, false) : NULL;
+}
+
+START_TEST(a_jvp_that_is_wrong_is_an_error) {
+    struct ct_custom_op op = cube_jvp_op;
+    op.jvp = bad_jvp;
+    struct cube_call call = {&op, 1};
+    ct_tensor *x = T1(1, 2), *product = NULL;
+    const ct_tensor *in[] = {x};
+    ck_assert_int_eq(ct_jvp(cube_of, &call, 1, in, in, NULL, &product), CT_ERULE);
+    expect_error(CT_ERULE, "cube(dual64[2]): jvp returned f64[] and the output is f64[2]");
+    call.scale = -1;
+    ck_assert_int_eq(ct_jvp(cube_of, &call, 1, in, in, NULL, &product), CT_EINVAL);
+    expect_error(CT_EINVAL, "jvp returned NULL without an error");
+    ck_assert_ptr_null(product);
+    ct_free(x);
+}
+END_TEST
+
+START_TEST(absurd_records_are_refused) {
+    double scale = 1;
+    char long_name[65];
+    memset(long_name, 'x', 64);
+    long_name[64] = '\0';
+    struct ct_custom_op ops[7];
+    for (int k = 0; k < 7; k++)
+        ops[k] = cube_op;
+    ops[0].size = 3;
+    ops[1].name = NULL;
+    ops[2].name = "";
+    ops[3].name = long_name;
+    ops[4].run = NULL;
+    ops[5].context_size = SIZE_MAX - 8;
+    ops[6].size = offsetof(struct ct_custom_op, run); // an older caller, whose struct had no run
+    static const char *const text[] = {"their size is 3: begin with ct_custom_op_init()",
+                                       "needs a name of 1 to 63 bytes",
+                                       "needs a name of 1 to 63 bytes",
+                                       "needs a name of 1 to 63 bytes",
+                                       "the custom op cube has no run",
+                                       "out of memory for an op with a context",
+                                       "the custom op cube has no run"};
+    for (int k = 0; k < 7; k++) {
+        ct_var x = leaf(T1(1, 2));
+        ck_assert(ct_var_is_null(ct_var_custom(&ops[k], &scale, 1, &x)));
+        expect_sticky(k == 5 ? CT_ENOMEM : CT_EINVAL, text[k]);
+    }
+    ct_var x = leaf(T1(1, 2));
+    ct_var_custom(&cube_op, NULL, 1, &x);
+    expect_sticky(CT_EINVAL, "has a context of 8 bytes, and it is NULL");
+    ct_var many[256];
+    for (int i = 0; i < 256; i++)
+        many[i] = leaf(T1(1, 2));
+    ct_var_custom(&weighted_op, NULL, 256, many);
+    expect_sticky(CT_EINVAL, "the custom op weighted has 256 inputs: there can be 1 to 255");
+    ct_error_clear();
+    ck_assert(ct_var_is_null(ct_var_custom(&weighted_op, NULL, 0, &x)));
+    expect_error(CT_EINVAL, "has 0 inputs");
+    ct_error_clear();
+    ck_assert(ct_var_is_null(ct_var_custom(NULL, NULL, 1, &x)));
+    ck_assert(ct_var_is_null(ct_var_custom(&weighted_op, NULL, 1, NULL)));
+    expect_error(CT_EINVAL, "");
+    ct_var null = ct_var_null();
+    ck_assert(ct_var_is_null(ct_var_custom(&weighted_op, NULL, 1, &null)));
+    ck_assert_ptr_null(ct_custom_fail(CT_OK, "no error"));
+}
+END_TEST
+
+/* --- lifetimes --- */
+
+static int released;
+
+static void release(void *context) {
+    released += *(const int *)context;
+}
+
+START_TEST(a_context_is_released_with_its_node) {
+    struct ct_custom_op op = weighted_op;
+    int one = 1, hundred = 100;
+    op.release = release;
+    op.context_size = sizeof one;
+    released = 0;
+    ct_mark start = ct_tape_mark(tape);
+    ct_var x = leaf(T1(1, 2)), dx;
+    ct_mark middle = ct_tape_mark(tape);
+    ct_var y = ct_var_custom(&op, &one, 1, &x);
+    ok(ct_grad(y, ct_var_null(), 1, &x, &dx));
+    ck_assert_int_eq(released, 0);
+    ct_tape_rewind(tape, middle);
+    ck_assert_int_eq(released, 1);
+    op.context_size = 0;
+    ct_var_custom(&op, &hundred, 1, &x);
+    ck_assert_int_eq(released, 1);
+    ct_tape_free(tape);
+    ck_assert_int_eq(released, 101);
+    tape = ct_tape_new();
+    (void)start;
+    // A call that fails releases it too, once, whatever fails.
+    x = leaf(T1(1, 2));
+    op.run = fails;
+    int how = 1;
+    ct_var_custom(&op, &how, 1, &x);
+    ck_assert_int_eq(released, 102);
+    ct_var_custom(&op, &how, 1, &x); // the tape is in error
+    ck_assert_int_eq(released, 103);
+    ct_tape_rewind(tape, (ct_mark){0});
+    ct_var_custom(&op, &how, 1, &x); // stale
+    ck_assert_int_eq(released, 104);
+    op.name = "";
+    ct_var_custom(&op, &how, 1, &x);
+    ck_assert_int_eq(released, 105);
+    // The check runs it again and again and leaves it alone.
+    op = weighted_op;
+    op.release = release;
+    ct_tensor *t = T1(1, 2);
+    struct ct_check_report report;
+    ok(ct_check_custom(&op, &one, 1, (const ct_tensor *[]){t}, NULL, &report));
+    ck_assert_int_eq(report.verdict, CT_CHECK_PASS);
+    ck_assert_int_eq(released, 105);
+    ct_free(t);
+}
+END_TEST
+
+START_TEST(a_steady_loop_does_not_allocate) {
+    double scale = 1;
+    ct_mark start = ct_tape_mark(tape);
+    ct_tensor *t = T1(1, 2);
+    size_t calls = 0;
+    for (int turn = 0; turn < 6; turn++) {
+        ct_var x = ct_leaf(tape, t, NULL), dx;
+        ct_var y = ct_var_custom(&cube_generic_op, &scale, 1, &x);
+        ok(ct_grad(y, ct_var_null(), 1, &x, &dx));
+        ok(ct_tape_rewind(tape, start));
+        if (turn == 2)
+            calls = ct_allocator_calls();
+    }
+    ck_assert_uint_eq(ct_allocator_calls(), calls);
+    ct_free(t);
+}
+END_TEST
+
+START_TEST(a_release_of_leaves_stops_it) {
+    ct_var x = leaf(T1(1, 2)), y = ct_var_custom(&weighted_op, NULL, 1, &x);
+    ok(ct_tape_release(tape, 1, &x));
+    ck_assert_ptr_nonnull(ct_value(y));
+    ck_assert(ct_var_is_null(ct_var_custom(&weighted_op, NULL, 1, &y)));
+    expect_sticky(CT_ESTALE, "released its leaves");
+}
+END_TEST
+
+/* --- the check --- */
+
+/* Three dense layers with a custom activation between them, each with its own record. */
+struct network {
+    struct cube_call activation[3];
+    ct_tensor *weights[3];
+};
+
+static ct_var network_of(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    struct network *net = context;
+    (void)n;
+    ct_var h = in[0];
+    for (int k = 0; k < 3; k++) {
+        ct_scope_begin(on, "layer");
+        ct_tensor *w = ct_astype(net->weights[k], ct_dtype(ct_value(in[0])));
+        ct_var product = ct_var_matmul(h, ct_constant(on, w, NULL));
+        ct_free(w);
+        h = ct_var_tanh(cube_of(&net->activation[k], on, 1, &product));
+        ct_scope_end(on);
+    }
+    return h;
+}
+
+static void make_network(struct network *net, const struct ct_custom_op *middle) {
+    static const int64_t shapes[][2] = {{4, 9}, {9, 7}, {7, 3}};
+    struct draw draw = {7};
+    for (int k = 0; k < 3; k++) {
+        net->activation[k] = (struct cube_call){k == 1 ? middle : &cube_op, 0.5};
+        net->weights[k] = draw_tensor(&draw, CT_F64, 2, shapes[k], -1, 1);
+    }
+}
+
+START_TEST(the_check_names_the_guilty_node_of_a_network) {
+    struct draw draw = {11};
+    ct_tensor *x = draw_tensor(&draw, _i ? CT_F32 : CT_F64, 2, (int64_t[]){5, 4}, -1, 1);
+    struct ct_check_options options = ct_check_options_init();
+    struct ct_check_report report;
+    struct network net;
+    make_network(&net, &cube_op);
+    options.second_order = true;
+    ok(ct_check_gradient(network_of, &net, 1, (const ct_tensor *[]){x}, &options, &report));
+    ck_assert_msg(report.verdict == CT_CHECK_PASS, "%s", report.message);
+    ck_assert_uint_eq(report.node, SIZE_MAX);
+    net.activation[1].op = &cube_wrong_op;
+    ok(ct_check_gradient(network_of, &net, 1, (const ct_tensor *[]){x}, &options, &report));
+    ck_assert_int_eq(report.verdict, CT_CHECK_FAIL);
+    // leaf 0; constant, matmul, cube, tanh of the first layer 1 to 4; constant, matmul, cube 5 to 7
+    ck_assert_uint_eq(report.node, 7);
+    const char *text = "node 7, cube, fails by itself; ";
+    ck_assert_msg(strncmp(report.message, text, strlen(text)) == 0, "%s", report.message);
+    for (int k = 0; k < 3; k++)
+        ct_free(net.weights[k]);
+    ct_free(x);
+}
+END_TEST
+
+START_TEST(a_check_of_the_op_alone) {
+    double scale = 2;
+    struct draw draw = {3};
+    ct_tensor *x = draw_tensor(&draw, CT_F64, 1, (int64_t[]){33}, -1, 1);
+    const ct_tensor *in[] = {x};
+    struct ct_check_options options = ct_check_options_init();
+    struct ct_check_report report;
+    options.second_order = true;
+    for (int k = 0; k < 3; k += 2) {
+        ok(ct_check_custom(cubes[k], &scale, 1, in, &options, &report));
+        ck_assert_msg(report.verdict == CT_CHECK_PASS, "%s", report.message);
+        ck_assert_ptr_nonnull(strstr(report.message, "cube: 66 items agree"));
+    }
+    ok(ct_check_custom(&cube_wrong_op, &scale, 1, in, NULL, &report));
+    ck_assert_int_eq(report.verdict, CT_CHECK_FAIL);
+    ck_assert_uint_eq(report.item, 16);
+    ck_assert_msg(strncmp(report.message, "cube: input 0, item 16 [16]", 27) == 0, "%s",
+                  report.message);
+    struct ct_custom_op op = cube_op;
+    op.run = NULL;
+    ck_assert_int_eq(ct_check_custom(&op, &scale, 1, in, NULL, &report), CT_EINVAL);
+    ck_assert_int_eq(ct_check_custom(NULL, &scale, 1, in, NULL, &report), CT_EINVAL);
+    ct_free(x);
+}
+END_TEST
+
+static ct_tensor *bent_run(void *context, size_t n, const ct_tensor *const *in) {
+    (void)context, (void)n;
+    return ct_abs(in[0]);
+}
+
+static void bent_vjp(void *context, const struct ct_custom_pull *pull, ct_var *gradients) {
+    (void)context;
+    gradients[0] = ct_var_smul(pull->cotangent, ct_var_sign(pull->inputs[0]));
+}
+
+START_TEST(kinks_are_called_kinks) {
+    struct ct_custom_op op = {.size = sizeof op, .name = "bent", .run = bent_run, .vjp = bent_vjp};
+    ct_tensor *x = T1(1, 0, -2);
+    struct ct_check_report report;
+    ok(ct_check_custom(&op, NULL, 1, (const ct_tensor *[]){x}, NULL, &report));
+    ck_assert_int_eq(report.verdict, CT_CHECK_KINK);
+    ck_assert_uint_eq(report.kinks, 1);
+    ck_assert_uint_eq(report.checked, 2);
+    ct_free(x);
+}
+END_TEST
+
+static ct_tensor *single_run(void *context, size_t n, const ct_tensor *const *in) {
+    (void)context, (void)n;
+    return ct_dtype(in[0]) == CT_F32 ? ct_exp(in[0]) : ct_custom_fail(CT_EDTYPE, "f32 alone");
+}
+
+/* Graphs of f32 are differenced in f64: a run has to know it, or the check says so. */
+START_TEST(a_run_of_f32_alone_cannot_be_checked) {
+    struct ct_custom_op op = {.size = sizeof op, .name = "single", .run = single_run};
+    ct_tensor *x = T1(1, 2), *single = ct_astype(x, CT_F32);
+    struct ct_check_report report;
+    ck_assert_int_eq(ct_check_custom(&op, NULL, 1, (const ct_tensor *[]){single}, NULL, &report),
+                     CT_EDTYPE);
+    expect_error(CT_EDTYPE, "node 1, single(f64[2]): f32 alone");
+    ct_free(x), ct_free(single);
+}
+END_TEST
+
+START_TEST(an_anomaly_names_it) {
+    double scale = 1;
+    ct_var x = leaf(T1(1, 1e200)), y = ct_var_custom(&cube_op, &scale, 1, &x);
+    struct ct_anomaly a;
+    ck_assert(ct_tape_anomaly(tape, 0, &a));
+    ck_assert_uint_eq(a.node, y.index);
+    ck_assert_int_eq(a.op, CT_OP_COUNT);
+    ck_assert_str_eq(a.message, "node 1, cube: inf at index [1] of f64[2], of f64[2]");
+}
+END_TEST
+
+/* --- composition --- */
+
+static ct_var swish(ct_var x, ct_var beta) {
+    ct_scope_begin(x.tape, "swish");
+    ct_var gate = ct_var_sigmoid(ct_var_mul(beta, x)), y = ct_var_mul(x, gate);
+    ct_scope_end(x.tape);
+    return y;
+}
+
+static ct_var swish_of(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    (void)context, (void)on, (void)n;
+    return swish(in[0], in[1]);
+}
+
+START_TEST(a_composition_is_a_scope) {
+    ct_var x = leaf(T1(1, 2)), beta = leaf(T1(0.5, 1));
+    swish(x, beta);
+    static struct gathered picture;
+    picture.length = 0;
+    ok(ct_tape_dot(tape, NULL, gather, &picture));
+    ck_assert_ptr_nonnull(strstr(picture.text, "label=\"swish\""));
+    struct ct_check_options options = ct_check_options_init();
+    struct ct_check_report report;
+    options.second_order = true;
+    const ct_tensor *in[] = {ct_value(x), ct_value(beta)};
+    ok(ct_check_gradient(swish_of, NULL, 2, in, &options, &report));
+    ck_assert_msg(report.verdict == CT_CHECK_PASS, "%s", report.message);
+}
+END_TEST
+
+/* --- memory --- */
+
+/* Each of the three ways of forward mode and two orders of reverse, every allocation failing in turn. */
+START_TEST(failing_allocations_lose_nothing) {
+    if (!make_memory_scarce())
+        return;
+    ct_tensor *x = T1(1, -0.5, 3), *v = T1(1, 2, -1);
+    const ct_tensor *in[] = {x}, *along[] = {v};
+    for (int which = 0; which < 5; which++) {
+        struct cube_call call = {which < 3 ? cubes[which] : &cube_op, 2};
+        bool done = false;
+        for (long left = 0; !done; left++) {
+            ct_tensor *made = NULL;
+            size_t before = ct_live_blocks();
+            starve(left);
+            if (which < 3)
+                ct_jvp(cube_of, &call, 1, in, along, NULL, &made);
+            else if (which == 3)
+                ct_hvp(sum_of_cubes, &call, 1, in, along, NULL, &made);
+            else
+                made = ct_hessian(sum_of_cubes, &call, 1, in, 0, 0);
+            allocations_left = -1;
+            done = survived(made, before);
+            ck_assert_int_lt(left, 2000);
+        }
+    }
+    ct_free(x), ct_free(v);
+}
+END_TEST
+
+Suite *suite_custom(void);
+Suite *suite_custom(void) {
+    Suite *suite = suite_create("custom");
+    TCase *tc = tcase_create("custom");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, a_value_and_gradients_of_three_orders);
+    tcase_add_test(tc, its_name_stands_in_listings_and_pictures);
+    tcase_add_test(tc, a_name_is_escaped);
+    tcase_add_test(tc, as_many_inputs_as_it_likes);
+    tcase_add_test(tc, an_input_twice_and_a_constant);
+    tcase_add_test(tc, integer_inputs_ride_along);
+    tcase_add_test(tc, axis_names_are_the_values_own);
+    tcase_add_loop_test(tc, forward_mode_in_each_of_three_ways, 0, 3);
+    tcase_add_loop_test(tc, forward_over_reverse, 0, 3);
+    tcase_add_loop_test(tc, forward_over_forward, 0, 3);
+    tcase_add_test(tc, a_sparse_pattern_is_full_where_nothing_is_known);
+    tcase_add_test(tc, without_a_rule_is_an_error_that_names_the_op);
+    tcase_add_test(tc, where_no_path_asks_for_it_no_rule_is_needed);
+    tcase_add_test(tc, a_run_that_fails_is_named_with_operands_and_scope);
+    tcase_add_test(tc, a_success_keeps_an_older_error);
+    tcase_add_test(tc, a_rule_that_is_wrong_is_an_error);
+    tcase_add_test(tc, a_jvp_that_is_wrong_is_an_error);
+    tcase_add_test(tc, absurd_records_are_refused);
+    tcase_add_test(tc, a_context_is_released_with_its_node);
+    tcase_add_test(tc, a_steady_loop_does_not_allocate);
+    tcase_add_test(tc, a_release_of_leaves_stops_it);
+    tcase_add_loop_test(tc, the_check_names_the_guilty_node_of_a_network, 0, 2);
+    tcase_add_test(tc, a_check_of_the_op_alone);
+    tcase_add_test(tc, kinks_are_called_kinks);
+    tcase_add_test(tc, a_run_of_f32_alone_cannot_be_checked);
+    tcase_add_test(tc, an_anomaly_names_it);
+    tcase_add_test(tc, a_composition_is_a_scope);
+    suite_add_tcase(suite, tc);
+    TCase *scarce = tcase_create("failing allocations");
+    tcase_add_test(scarce, failing_allocations_lose_nothing);
+    suite_add_tcase(suite, scarce);
+    return suite;
+}
