@@ -1,0 +1,195 @@
+/* The option under which derivative rules multiply as IEEE 754 does, beside the default. */
+
+#include "autodiff/ct_derivatives.h"
+#include "autodiff/ct_dot.h"
+#include "autodiff/ct_var_ops.h"
+#include "autodiff/check_impl.h"
+#include "case_tools.h"
+#include "ct_test.h"
+#include "tensor/ct_alloc.h"
+#include "tensor/ct_make.h"
+
+#include <string.h>
+
+static ct_tape *tape;
+static size_t live;
+
+static void setup(void) {
+    ct_error_clear();
+    live = ct_live_blocks();
+    tape = ct_tape_new();
+}
+
+static void teardown(void) {
+    ck_assert_msg(ct_tape_status(tape) == CT_OK, "%s", ct_tape_message(tape));
+    ct_tape_free(tape);
+    ck_assert_uint_eq(ct_live_blocks(), live);
+}
+
+static ct_var product_of_roots(ct_var x) {
+    ct_var a = ct_var_sqrt(x), b = ct_var_sqrt(x);
+    return ct_var_mul(a, b);
+}
+
+static ct_var guarded_root(ct_var x) {
+    ct_var zero = ct_constant_of(x.tape, ct_dtype(ct_value(x)), 0);
+    ct_var is_positive = ct_var_greater(x, zero);
+    return ct_var_where(is_positive, ct_var_sqrt(x), x);
+}
+
+static ct_var length(ct_var x) {
+    return ct_var_sqrt(ct_var_sum(ct_var_square(x), CT_ALL, false));
+}
+
+/* Whose rule divides. */
+static ct_var guarded_ratio(ct_var x) {
+    ct_var zero = ct_constant_of(x.tape, ct_dtype(ct_value(x)), 0);
+    ct_var one = ct_constant_of(x.tape, ct_dtype(ct_value(x)), 1);
+    ct_var is_positive = ct_var_greater(x, zero);
+    return ct_var_where(is_positive, ct_var_div(one, x), x);
+}
+
+static ct_var chosen(ct_var x) {
+    ct_var zero = ct_constant_of(x.tape, ct_dtype(ct_value(x)), 0);
+    return ct_var_maximum(ct_var_relu(x), zero);
+}
+
+/* Functions of a vector, where they are taken, and the gradients of their sum by default and under the
+   option. */
+static const struct {
+    const char *name;
+    ct_var (*f)(ct_var x);
+    double x[2], absorbing[2], plain[2];
+} cases[] = {
+    {"sqrt(x) sqrt(x)", product_of_roots, {0, 4}, {0, 1}, {QNAN, 1}},
+    {"where(x > 0, sqrt(x), x)", guarded_root, {-1, 4}, {1, 0.25}, {QNAN, 0.25}},
+    {"where(x > 0, sqrt(x), x) at 0", guarded_root, {0, 0.25}, {1, 1}, {QNAN, 1}},
+    {"norm", length, {0, 0}, {0, 0}, {QNAN, QNAN}},
+    {"norm elsewhere", length, {3, 4}, {0.6, 0.8}, {0.6, 0.8}},
+    {"where(x > 0, 1 / x, x)", guarded_ratio, {0, 2}, {1, -0.25}, {QNAN, -0.25}},
+    {"relu and maximum choose", chosen, {INF, -INF}, {1, 0}, {1, 0}},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static ct_var gradient_of(ct_var (*f)(ct_var x), ct_var x) {
+    ct_var dx;
+    ct_grad(ct_var_sum(f(x), CT_ALL, false), ct_var_null(), 1, &x, &dx);
+    return dx;
+}
+
+START_TEST(gradients_with_and_without) {
+    ct_tensor *t = tensor_of(1, (int64_t[]){2}, 2, cases[_i].x);
+    ct_var x = ct_leaf(tape, t, NULL);
+    for (int turn = 0; turn < 3; turn++) {
+        ck_assert_int_eq(ct_tape_set_ieee(tape, turn == 1), CT_OK);
+        ck_assert(ct_tape_ieee(tape) == (turn == 1));
+        ct_var dx = gradient_of(cases[_i].f, x);
+        expect_items(cases[_i].name, ct_copy(ct_value(dx)), 1e-15, 2,
+                     turn == 1 ? cases[_i].plain : cases[_i].absorbing);
+    }
+    ct_free(t);
+}
+END_TEST
+
+static struct {
+    char bytes[1 << 14];
+    size_t length;
+} text;
+static bool gather(void *context, const char *bytes, size_t length) {
+    (void)context;
+    if (text.length + length >= sizeof text.bytes)
+        return false;
+    memcpy(text.bytes + text.length, bytes, length);
+    text.bytes[text.length += length] = '\0';
+    return true;
+}
+
+START_TEST(two_orders_record_plain_products) {
+    ct_tensor *t = T1(0.5, 4);
+    ct_var x = ct_leaf(tape, t, NULL), d2;
+    ct_tape_set_ieee(tape, true);
+    ct_var d1 = gradient_of(guarded_ratio, x);
+    ct_grad(d1, ct_var_null(), 1, &x, &d2);
+    ck_assert_int_eq(ct_tape_text(tape, gather, NULL), CT_OK);
+    ck_assert_ptr_null(strstr(text.bytes, " smul("));
+    ck_assert_ptr_null(strstr(text.bytes, " sdiv("));
+    ck_assert_ptr_nonnull(strstr(text.bytes, " mul("));
+    // What a program records itself stays what it is.
+    ct_var y = ct_var_smul(x, ct_constant_of(tape, CT_F64, 0));
+    EXPECT("smul", ct_copy(ct_value(y)), 0, 0, 0);
+    text.length = 0;
+    ck_assert_int_eq(ct_tape_text(tape, gather, NULL), CT_OK);
+    ck_assert_ptr_nonnull(strstr(text.bytes, " smul("));
+    ct_free(t);
+}
+END_TEST
+
+/* Inside an op's domain the two differ in the sign of a zero at most. */
+START_TEST(inside_its_domain_each_op_has_the_same_gradients) {
+    enum ct_op op = (enum ct_op)_i;
+    int arity = ct_op_arity(op);
+    if (arity == 0 || ct_op_gives_mask(op) || ct_op_kind_of(op) == CT_KIND_LOGIC)
+        return;
+    struct draw draw = {(uint64_t)op + 1};
+    ct_var in[3], dx[2][3];
+    for (int k = 0; k < arity; k++) {
+        struct ct__domain d = ct__op_domain(op, k);
+        ct_tensor *t = draw_tensor(&draw, ct_op_takes_mask(op, k) ? CT_BOOL : CT_F64, 1,
+                                   (int64_t[]){17}, d.low, d.high);
+        in[k] = ct_op_takes_mask(op, k) ? ct_constant(tape, t, NULL) : ct_leaf(tape, t, NULL);
+        ct_free(t);
+    }
+    int first = ct_op_takes_mask(op, 0) ? 1 : 0;
+    struct ct__op_call call = {.op = op};
+    ct_var y = ct__op_call(&call, tape, (size_t)arity, in);
+    for (int ieee = 0; ieee < 2; ieee++) {
+        ct_tape_set_ieee(tape, ieee);
+        ck_assert_int_eq(ct_grad(y, ct_var_null(), (size_t)(arity - first), in + first, dx[ieee]),
+                         CT_OK);
+    }
+    for (int k = 0; k < arity - first; k++)
+        ck_assert_msg(same_values(ct_value(dx[0][k]), ct_value(dx[1][k])), "%s, argument %d",
+                      ct_op_name(op), k);
+}
+END_TEST
+
+static ct_var roots_under_the_option(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    (void)context, (void)n;
+    ct_tape_set_ieee(on, true);
+    return product_of_roots(in[0]);
+}
+
+START_TEST(tangents_of_duals_absorb_all_the_same) {
+    ct_tensor *x = T1(0, 4), *t = T1(1, 1), *product = NULL, *reverse = NULL;
+    const ct_tensor *in[] = {x}, *along[] = {t};
+    ck_assert_int_eq(ct_jvp(roots_under_the_option, NULL, 1, in, along, NULL, &product), CT_OK);
+    EXPECT("forward", product, 0, 0, 1);
+    ck_assert_int_eq(ct_vjp(roots_under_the_option, NULL, 1, in, NULL, NULL, &reverse), CT_OK);
+    EXPECT("reverse", reverse, 0, QNAN, 1);
+    ct_free(x), ct_free(t);
+}
+END_TEST
+
+START_TEST(a_rewind_keeps_it) {
+    ck_assert(!ct_tape_ieee(tape));
+    ct_tape_set_ieee(tape, true);
+    ct_tape_rewind(tape, (ct_mark){0});
+    ck_assert(ct_tape_ieee(tape));
+    ck_assert(!ct_tape_ieee(NULL));
+    ck_assert_int_eq(ct_tape_set_ieee(NULL, true), CT_EINVAL);
+}
+END_TEST
+
+Suite *suite_ieee(void);
+Suite *suite_ieee(void) {
+    Suite *suite = suite_create("ieee");
+    TCase *tc = tcase_create("ieee");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, gradients_with_and_without, 0, CASES);
+    tcase_add_test(tc, two_orders_record_plain_products);
+    tcase_add_loop_test(tc, inside_its_domain_each_op_has_the_same_gradients, 0, CT_OP_COUNT);
+    tcase_add_test(tc, tangents_of_duals_absorb_all_the_same);
+    tcase_add_test(tc, a_rewind_keeps_it);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
