@@ -66,7 +66,8 @@ struct ct_custom_op {
      * The rule: for each i with pull->wanted[i] sets gradients[i] to the gradient
      * sum_j cotangent[j] * d output[j] / d inputs[i], recorded as ops on pull->tape from the inputs, the output and
      * the cotangent, or to ct_custom_flat(). Since it is recorded, it can be differentiated again; where it needs code of its own
-     * it records another custom op. Errors are those of the tape: ct_tape_fail(). ct_grad() on the same tape is refused in it.
+     * it records another custom op. It may call ct_grad() on the tape, of what it records there. Errors are those of
+     * the tape: ct_tape_fail().
      * NULL: a gradient through the op is CT_ERULE.
      */
     void (*vjp)(void *context, const struct ct_custom_pull *pull, ct_var *gradients);

@@ -86,10 +86,9 @@ static bool check_part(ct_tape *tape, const struct ct__node *node, int argument,
     char a[CT__SHAPE_TEXT_BYTES], b[CT__SHAPE_TEXT_BYTES];
     ct__format_shape(a, sizeof a, ct_rank(have), ct_shape(have));
     ct__format_shape(b, sizeof b, ct_rank(want), ct_shape(want));
-    ct__tape_fail(tape, CT_ERULE,
-                  "the rule of %s for argument %d gives %s%s and the argument is %s%s",
-                  ct__op_title(tape, node), argument, ct_dtype(have)->name, a, ct_dtype(want)->name,
-                  b);
+    ct__tape_fail(
+        tape, CT_ERULE, "the rule of %s for argument %d gives %s%s and the argument is %s%s",
+        ct__op_title(tape, node), argument, ct_dtype(have)->name, a, ct_dtype(want)->name, b);
     return false;
 }
 
@@ -261,27 +260,55 @@ static bool check_call(const struct outputs *o, size_t n, const ct_var *x) {
     return true;
 }
 
-/* One sweep at a time: its scratch belongs to the tape. */
-static bool check_nesting(ct_tape *tape) {
-    if (tape->recording_backward)
-        ct__tape_fail(tape, CT_EINVAL,
-                      "ct_grad inside a derivative rule: record ops there, or differentiate on a "
-                      "tape of its own");
-    return !tape->recording_backward;
+/* Rules of custom ops may differentiate what they record, so sweeps nest: each has a scratch of its own. */
+enum { MOST_NESTED = 16 };
+struct sweep {
+    uint32_t *sweep, primal, scope;
+    uint8_t *wanted;
+    size_t capacity;
+};
+
+static bool begin_sweep(ct_tape *tape, struct sweep *outer) {
+    if (tape->sweeps == MOST_NESTED) {
+        ct__tape_fail(
+            tape, CT_EINVAL,
+            "ct_grad inside derivative rules %d deep: does a rule differentiate its own op?",
+            MOST_NESTED);
+        return false;
+    }
+    *outer =
+        (struct sweep){tape->sweep, tape->primal, tape->scope, tape->wanted, tape->sweep_capacity};
+    if (tape->sweeps++ > 0) {
+        tape->sweep = NULL;
+        tape->wanted = NULL;
+        tape->sweep_capacity = 0;
+    }
+    tape->scope = CT__NO_NODE; /* the backward pass is drawn as one */
+    tape->recording_backward = true;
+    return true;
+}
+
+static void end_sweep(ct_tape *tape, const struct sweep *outer) {
+    tape->recording_backward = --tape->sweeps > 0;
+    if (tape->recording_backward) {
+        ct__free(tape->sweep);
+        ct__free(tape->wanted);
+        tape->sweep = outer->sweep;
+        tape->wanted = outer->wanted;
+        tape->sweep_capacity = outer->capacity;
+    }
+    tape->primal = outer->primal;
+    tape->scope = outer->scope;
 }
 
 static ct_status grad(const char *who, const struct outputs *o, size_t n, const ct_var *x,
                       ct_var *dx) {
     ct_tape *tape = o->tape;
     bool given = tape && (n == 0 || (x && dx));
-    if (given && check_nesting(tape) && check_call(o, n, x)) {
-        uint32_t scope = tape->scope;
-        tape->scope = CT__NO_NODE; /* the backward pass is drawn as one */
-        tape->recording_backward = true;
+    struct sweep outer;
+    if (given && check_call(o, n, x) && begin_sweep(tape, &outer)) {
         bool done = append_gradient(o, n, x, dx);
-        tape->recording_backward = false;
-        tape->primal = CT__NO_NODE;
-        tape->scope = scope;
+        end_sweep(tape, &outer);
         if (done)
             return CT_OK;
     }

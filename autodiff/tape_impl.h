@@ -64,6 +64,7 @@ struct ct_tape {
     uint32_t generation; /* of what is recorded now; grows with each rewind */
     size_t released;     /* number of released nodes: while > 0 nothing may be recorded */
     bool recording_backward;
+    int sweeps; /* of ct_grad that are under way: a rule may call it */
     bool ieee; /* derivative rules multiply without absorbing zeros */
     uint32_t primal; /* while ct_grad records: the node whose pull runs */
     uint32_t *sweep; /* scratch of ct_grad: cotangent node per node, kept for the next call */

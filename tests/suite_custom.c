@@ -399,7 +399,8 @@ START_TEST(a_rule_that_is_wrong_is_an_error) {
         {CT_ERULE, "the vjp of bad set no gradient for the input 0"},
         {CT_ERULE, "the rule of bad for argument 0 gives f64[] and the argument is f64[2]"},
         {CT_EDOMAIN, "the vjp of bad, node 1: the sun is down"},
-        {CT_EINVAL, "the vjp of bad, node 1: ct_grad inside a derivative rule"},
+        {CT_EINVAL,
+         "ct_grad inside derivative rules 16 deep: does a rule differentiate its own op?"},
         {CT_OK, ""},
         {CT_ERULE, "the vjp of bad set no gradient for the input 0"},
     };
@@ -414,6 +415,34 @@ START_TEST(a_rule_that_is_wrong_is_an_error) {
             expect_var("flat", dx, 0, T1(0, 0));
         expect_sticky(wanted[how].code, wanted[how].text);
     }
+}
+END_TEST
+
+/* The rule of the cube made by differentiating what it records: x^2 x, of an x of its own. */
+static void cube_by_grad(void *context, const struct ct_custom_pull *pull, ct_var *gradients) {
+    ct_var x = ct_var_reshape(pull->inputs[0], 1, ct_shape(ct_value(pull->inputs[0])));
+    ct_var factor = ct_constant_of(pull->tape, ct_dtype(ct_value(x)), *(const double *)context);
+    ct_var y = ct_var_mul(ct_var_mul(ct_var_square(x), x), factor);
+    ct_grad(y, pull->cotangent, 1, &x, gradients);
+}
+
+START_TEST(a_rule_may_differentiate_what_it_records) {
+    struct ct_custom_op op = cube_op;
+    op.vjp = cube_by_grad;
+    double scale = 2;
+    ct_var x = leaf(T1(1, -0.5, 3)), d1, d2;
+    ct_var y = ct_var_custom(&op, &scale, 1, &x), z = ct_var_mul(y, x);
+    ok(ct_grad(z, ct_var_null(), 1, &x, &d1));
+    expect_var("of 2 x^4", d1, 1e-15, T1(8, -1, 216));
+    ok(ct_grad(d1, ct_var_null(), 1, &x, &d2));
+    expect_var("twice", d2, 1e-15, T1(24, 6, 216));
+    ct_tensor *t = T1(1, -0.5, 3);
+    struct ct_check_options options = ct_check_options_init();
+    struct ct_check_report report;
+    options.second_order = true;
+    ok(ct_check_custom(&op, &scale, 1, (const ct_tensor *[]){t}, &options, &report));
+    ck_assert_msg(report.verdict == CT_CHECK_PASS, "%s", report.message);
+    ct_free(t);
 }
 END_TEST
 
@@ -782,6 +811,7 @@ Suite *suite_custom(void) {
     tcase_add_test(tc, a_run_that_fails_is_named_with_operands_and_scope);
     tcase_add_test(tc, a_success_keeps_an_older_error);
     tcase_add_test(tc, a_rule_that_is_wrong_is_an_error);
+    tcase_add_test(tc, a_rule_may_differentiate_what_it_records);
     tcase_add_test(tc, a_jvp_that_is_wrong_is_an_error);
     tcase_add_test(tc, absurd_records_are_refused);
     tcase_add_test(tc, a_context_is_released_with_its_node);
