@@ -147,4 +147,86 @@ ct_var ct__op_call(void *context, ct_tape *tape, size_t n, const ct_var *inputs)
 size_t ct__find_guilty(struct ct__problem *p, const struct ct_check_options *options,
                        const struct ct__check_seam *seam, const char **name);
 
+/* --- check_sample.c --- */
+
+/* The inputs of one run: f64, masks of bool, labels of i64. */
+struct ct__drawn {
+    int n;
+    ct_tensor *owned[CT__MAX_INPUTS];
+    const ct_tensor *inputs[CT__MAX_INPUTS]; /* the same */
+    struct ct__op_call call;
+};
+/* How many samples an op has; 0 is a fault of its record. */
+int ct__draw_count(enum ct_op op);
+/* Draws one; ct__draw_free() also after a failure. */
+ct_status ct__draw(enum ct_op op, int sample, uint64_t seed, struct ct__drawn *drawn);
+/* So many items for an elementwise op. */
+ct_status ct__draw_items(enum ct_op op, int64_t count, uint64_t seed, struct ct__drawn *drawn);
+void ct__draw_free(struct ct__drawn *drawn);
+/* Records the op of the context, a struct ct__op_call; a comparison is seen through a choice. */
+ct_function *ct__op_function(enum ct_op op);
+
+/* --- check_op.c --- */
+
+/* ct_check_op() with planted answers. */
+ct_status ct__check_op_with(enum ct_op op, const struct ct_check_options *options,
+                            const struct ct__check_seam *seam, struct ct_check_report *report);
+
+/* --- check_row.c and its parts --- */
+
+/* What was answered, where the tests of ct_check_op_all() plant wrong answers. */
+enum ct__seen {
+    CT__SEEN_VALUE,
+    CT__SEEN_TAPE,
+    CT__SEEN_DUAL,
+    CT__SEEN_SECOND,
+    CT__SEEN_SPECIAL_VALUE,
+    CT__SEEN_SPECIAL_SLOPE,
+    CT__SEEN_OTHER /* never planted */
+};
+struct ct__row_seam {
+    void *context;
+    double (*seen)(void *context, enum ct__seen what, double answer);
+};
+
+/* A row under check. */
+struct ct__row {
+    enum ct_op op;
+    const ct_scalar *scalar;
+    struct ct_check_options options;
+    const struct ct__row_seam *seam; /* or NULL */
+    bool differentiated[CT__MAX_INPUTS]; /* or holds whole numbers */
+    struct ct_op_report *report;
+};
+
+ct_status ct__check_row_with(enum ct_op op, const ct_scalar *scalar,
+                             const struct ct_check_options *options,
+                             const struct ct__row_seam *seam, struct ct_op_report *report);
+
+/* What the seam makes of an answer. */
+double ct__seen(const struct ct__row *row, enum ct__seen what, double answer);
+/* The verdict of failure; the first message stays. */
+void ct__row_fails(struct ct__row *row, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The larger of a column's worst, NaN where nothing was compared yet, and another error. */
+void ct__row_worst(double *worst, double error);
+/* The drawn inputs in the row's type; false when memory is gone. */
+bool ct__row_inputs(const struct ct__row *row, const struct ct__drawn *drawn,
+                    const ct_scalar *scalar, struct ct__drawn *inputs);
+/* The op on tensors of any scalar type. */
+ct_tensor *ct__row_run(const struct ct__row *row, const struct ct__drawn *inputs);
+/* The items of a tensor, which ct__free takes. */
+double *ct__row_items(const ct_tensor *t);
+
+/* check_row_value.c: a row on samples, and on its special points. */
+ct_status ct__check_row_values(struct ct__row *row);
+/* Compares one result with the exact one, item by item; `special` where places are counted. */
+ct_status ct__compare_values(struct ct__row *row, const struct ct__drawn *inputs, bool special);
+/* check_row_modes.c */
+ct_status ct__check_row_modes(struct ct__row *row);
+/* Compares forward with reverse by random vectors, or at special points by ones. */
+ct_status ct__compare_modes(struct ct__row *row, struct ct__drawn *inputs, bool special);
+/* check_row_special.c */
+ct_status ct__check_row_special(struct ct__row *row);
+
 #endif

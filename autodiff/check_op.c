@@ -2,8 +2,6 @@
 
 #include "autodiff/check_impl.h"
 
-#include "tensor/alloc.h"
-#include "tensor/ct_random.h"
 #include "tensor/fail.h"
 
 #include <math.h>
@@ -11,103 +9,6 @@
 #include <string.h>
 
 static const char who[] = "ct_check_op";
-
-/* The inputs of one run. */
-struct sample {
-    int n;
-    ct_tensor *owned[CT__MAX_INPUTS];
-    const ct_tensor *inputs[CT__MAX_INPUTS]; /* the same */
-    struct ct__op_call call;
-};
-
-/* A shape per argument; the second of each pair is broadcast where it is smaller. */
-struct shape_pair {
-    int rank[2];
-    int64_t shape[2][2];
-};
-static const struct shape_pair shape_pairs[] = {
-    {{1, 1}, {{7}, {7}}},       {{2, 1}, {{2, 3}, {3}}},    {{0, 0}, {{0}, {0}}},
-    {{2, 2}, {{0, 3}, {0, 3}}}, {{2, 2}, {{4, 1}, {1, 4}}}, {{2, 0}, {{2, 2}, {0}}},
-};
-enum { SHAPE_PAIRS = sizeof shape_pairs / sizeof *shape_pairs };
-
-static void free_sample(struct sample *s) {
-    for (int k = 0; k < s->n; k++)
-        ct_free(s->owned[k]);
-}
-
-/* Takes the next input; false when it could not be made. */
-static bool add_input(struct sample *s, ct_tensor *input) {
-    s->owned[s->n] = input;
-    s->inputs[s->n] = input;
-    s->n += input != NULL;
-    return input != NULL;
-}
-
-/* --- values --- */
-
-/* Uniform in a domain; a mask is 0 or 1, labels are whole. */
-static ct_tensor *draw(ct_random *random, const ct_scalar *scalar, int rank, const int64_t *shape,
-                       struct ct__domain domain) {
-    size_t count = 1;
-    for (int k = 0; k < rank; k++)
-        count *= (size_t)shape[k];
-    double *items = ct__alloc(count * sizeof *items);
-    if (!items)
-        return ct__fail_null(CT_ENOMEM, who, "out of memory");
-    for (size_t k = 0; k < count; k++) {
-        items[k] = domain.low + (domain.high - domain.low) * ct_random_uniform(random);
-        if (scalar == CT_BOOL)
-            items[k] = items[k] < 0.5 ? 0 : 1;
-        if (scalar == CT_I64)
-            items[k] = floor(items[k]);
-    }
-    ct_tensor *t = ct_from_doubles(scalar, rank, shape, count, items);
-    ct__free(items);
-    return t;
-}
-
-static bool draw_elementwise(enum ct_op op, const struct shape_pair *shapes, ct_random *random,
-                             struct sample *s) {
-    for (int k = 0; k < ct_op_arity(op); k++) {
-        int which = k == 0 ? 0 : 1;
-        const ct_scalar *scalar = ct_op_takes_mask(op, k) ? CT_BOOL : CT_F64;
-        if (!add_input(s, draw(random, scalar, shapes->rank[which], shapes->shape[which],
-                               ct__op_domain(op, k))))
-            return false;
-    }
-    s->call = (struct ct__op_call){.op = op};
-    return true;
-}
-
-static bool draw_structured(enum ct_op op, const struct ct__sample *from, ct_random *random,
-                            struct sample *s) {
-    for (int k = 0; k < from->inputs; k++) {
-        bool is_label = from->labels > 0 && k == from->inputs - 1;
-        struct ct__domain labels = {0, (double)from->labels};
-        if (!add_input(s, draw(random, is_label ? CT_I64 : CT_F64, from->rank[k], from->shape[k],
-                               is_label ? labels : ct__op_domain(op, k))))
-            return false;
-    }
-    s->call = (struct ct__op_call){.op = op, .attr = &from->attr};
-    return true;
-}
-
-/* --- functions --- */
-
-/* A comparison gives bool, which has no gradient: it is seen through the choice that it makes. */
-static ct_var compare_call(void *context, ct_tape *tape, size_t n, const ct_var *inputs) {
-    const ct_tensor *x = ct_value(inputs[0]);
-    if (!x)
-        return ct_var_null();
-    ct_var chosen[] = {ct__op_call(context, tape, n, inputs), ct_constant_of(tape, ct_dtype(x), 1),
-                       ct_constant_of(tape, ct_dtype(x), 2)};
-    return ct__record_elementwise(CT_OP_where, 3, chosen);
-}
-
-static ct_function *function_of(enum ct_op op) {
-    return ct_op_gives_mask(op) ? compare_call : ct__op_call;
-}
 
 /* --- declared zeros --- */
 
@@ -129,7 +30,7 @@ static bool is_symbolic_zero(const ct_tensor *t) {
 }
 
 /* Whether the flat arguments get the symbolic zero from ct_grad. */
-static ct_status check_flat(struct sample *s, struct ct_check_report *report) {
+static ct_status check_flat(struct ct__drawn *s, struct ct_check_report *report) {
     enum ct_op op = s->call.op;
     ct_tape *tape = ct_tape_new();
     if (!tape)
@@ -138,7 +39,7 @@ static ct_status check_flat(struct sample *s, struct ct_check_report *report) {
     for (int k = 0; k < s->n; k++)
         x[k] = ct_dtype(s->inputs[k]) == CT_F64 ? ct_leaf(tape, s->inputs[k], NULL)
                                                 : ct_constant(tape, s->inputs[k], NULL);
-    ct_var y = function_of(op)(&s->call, tape, (size_t)s->n, x);
+    ct_var y = ct__op_function(op)(&s->call, tape, (size_t)s->n, x);
     ct_status status = ct_tape_status(tape);
     for (int k = 0; k < s->n && status == CT_OK; k++) {
         if (ct_dtype(s->inputs[k]) != CT_F64 || !is_flat(op, k) ||
@@ -193,11 +94,11 @@ static void say_agreement(enum ct_op op, int samples, struct ct_check_report *r)
         ct__rounded(b, fmax(r->worst_tape_diff, r->worst_dual_diff)));
 }
 
-static ct_status check_sample(struct sample *s, const struct ct_check_options *options,
-                              struct ct_check_report *report) {
+static ct_status check_sample(struct ct__drawn *s, const struct ct_check_options *options,
+                              const struct ct__check_seam *seam, struct ct_check_report *report) {
     enum ct_op op = s->call.op;
-    ct_status status = ct__check_gradient_with(who, function_of(op), &s->call, (size_t)s->n,
-                                               s->inputs, NULL, options, NULL, op, report);
+    ct_status status = ct__check_gradient_with(who, ct__op_function(op), &s->call, (size_t)s->n,
+                                               s->inputs, NULL, options, seam, op, report);
     if (status == CT_OK && !ct__op_record(op))
         status = check_flat(s, report);
     return status;
@@ -211,28 +112,25 @@ static ct_status pass_logic(enum ct_op op, struct ct_check_report *report) {
     return CT_OK;
 }
 
-ct_status ct_check_op(enum ct_op op, const struct ct_check_options *options,
-                      struct ct_check_report *report) {
+ct_status ct__check_op_with(enum ct_op op, const struct ct_check_options *options,
+                            const struct ct__check_seam *seam, struct ct_check_report *report) {
     if ((unsigned)op >= CT_OP_COUNT)
         return ct__fail(CT_EINVAL, who, "there is no op %d", (int)op);
     if (!report)
         return ct__fail(CT_EINVAL, who, "the report is NULL");
     if (ct_op_kind_of(op) == CT_KIND_LOGIC)
         return pass_logic(op, report);
-    const struct ct__op_record *record = ct__op_record(op);
-    int count = record ? record->sample_count : SHAPE_PAIRS;
+    int count = ct__draw_count(op);
     if (count == 0)
         return ct__fail(CT_EINVAL, who, "%s has no samples", ct_op_name(op));
     struct ct_check_report whole = {0};
     for (int k = 0; k < count; k++) {
-        ct_random random =
-            ct_random_of(options ? options->seed : 0, (uint64_t)op * 1000 + (uint64_t)k);
-        struct sample s = {0};
+        struct ct__drawn drawn;
         struct ct_check_report part;
-        bool drawn = record ? draw_structured(op, &record->samples[k], &random, &s)
-                            : draw_elementwise(op, &shape_pairs[k], &random, &s);
-        ct_status status = drawn ? check_sample(&s, options, &part) : ct_error()->code;
-        free_sample(&s);
+        ct_status status = ct__draw(op, k, options ? options->seed : 0, &drawn);
+        if (status == CT_OK)
+            status = check_sample(&drawn, options, seam, &part);
+        ct__draw_free(&drawn);
         if (status != CT_OK)
             return status;
         merge(op, k, &part, &whole);
@@ -241,4 +139,9 @@ ct_status ct_check_op(enum ct_op op, const struct ct_check_options *options,
         say_agreement(op, count, &whole);
     *report = whole;
     return CT_OK;
+}
+
+ct_status ct_check_op(enum ct_op op, const struct ct_check_options *options,
+                      struct ct_check_report *report) {
+    return ct__check_op_with(op, options, NULL, report);
 }

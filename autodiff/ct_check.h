@@ -71,9 +71,49 @@ CT_API ct_status ct_check_gradient(ct_function *fn, void *context, size_t n,
                                    const struct ct_check_options *options,
                                    struct ct_check_report *report);
 
-/** Checks one row of the op table on samples from its domains (or its record's samples). */
+/** Checks the derivatives of one row of the op table, in f64, on samples from its domains (or its record's samples). */
 CT_API ct_status ct_check_op(enum ct_op op, const struct ct_check_options *options,
                              struct ct_check_report *report);
+
+/**
+ * All that is checked of one row of the op table in one scalar type. An error is NaN where there is
+ * nothing to compare: logic has no derivatives, and the value has no reference where long double has
+ * no more digits than double, or where the op does not run over long double.
+ */
+struct ct_op_report {
+    enum ct_verdict verdict;
+    /** Worst error of the value in units in the last place, against the same formula's independent
+     *  twin in long double (elementwise) or the op's composition over long doubles without any kernel
+     *  (structured, where the unit is that of the largest number among operands and results). Places
+     *  where a formula is known to lose more (roots of lgamma, tails of compositions) are held to
+     *  bars of their own and do not count here. */
+    double value;
+    double value_bar; /**< what the value is held to */
+    double tape;      /**< reverse mode: of f64 against differences, of f32 against f64 */
+    double dual;      /**< forward mode, likewise */
+    double second;    /**< second order, likewise */
+    /** <u, J v> against <J^T u, v> for random u and v, relative to the sum of their terms' sizes. */
+    double inner;
+    size_t
+        special_points; /**< special values and places of special values: zeros, ties, infinities, NaN */
+    size_t special_wrong; /**< those where the value is wrong, or forward and reverse differ */
+    size_t checked;       /**< derivatives compared, of both orders */
+    char message[256];    /**< the first fault, or a sentence on the agreement */
+};
+
+/**
+ * Checks a row of the op table in f32 or f64: its value, its derivatives in each mode and order, and
+ * both at special points. Errors of derivatives in f64 are those of ct_check_op(). Those in f32 are
+ * measured against f64 at the same inputs, relative to the largest item of the answer: what f64
+ * answers is differenced in the row of f64. A row of which an argument was never differentiated fails.
+ *
+ * @param options  rtol, atol and seed are used; NULL for the defaults. Tolerances of f32 and of the inner
+ *                 product are fixed multiples of the type's epsilon.
+ * @return CT_OK when the check could be carried out, whatever the verdict; CT_EDTYPE for another type.
+ */
+CT_API ct_status ct_check_op_all(enum ct_op op, const ct_scalar *scalar,
+                                 const struct ct_check_options *options,
+                                 struct ct_op_report *report);
 
 CT_END_DECLS
 #endif

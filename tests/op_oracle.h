@@ -12,7 +12,6 @@ struct op_domain {
 struct op_oracle {
     int arity;                  /* 0 for structured ops, of which the rest says nothing */
     struct op_domain domain[3]; /* of a mask: [0, 1] */
-    long double (*value)(long double x, long double z, long double w);
     ct_tensor *(*apply)(const ct_tensor *const in[]);
     ct_var (*record)(const ct_var in[]);
 };

@@ -7,7 +7,7 @@ enum run_output { RUN_READ, RUN_FULL_DISK, RUN_CLOSED, RUN_BROKEN_PIPE };
 
 struct run_result {
     int status;                 /* exit status, or 1000 + the signal that ended it */
-    char out[65536], err[8192]; /* what it printed, cut where it does not fit */
+    char out[1 << 18], err[8192]; /* what it printed, cut where it does not fit */
 };
 
 /* Runs a program (found by PATH when its name has no slash) with arguments and variables ("NAME=value" added to the

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,7 @@ static const struct wrong {
     {2, "Near to it: maximum, max_share, maxed.", {"check", "max"}, NULL},
     {2, "no use for the argument 'sub'", {"check", "add", "sub"}, NULL},
     {2, "there are two ops, 'add' and 'sub'", {"check", "--op", "add", "sub"}, NULL},
+    {2, "--all checks every op: leave it or 'add' away", {"check", "--all", "add"}, NULL},
     {2, "there is no option '-x'", {"check", "-xh"}, NULL},
     {1, "No such file or directory", {"graph", "--out", "@none/x.dot"}, NULL},
     {1, "@folder", {"graph", "--out", "@folder"}, NULL},
@@ -380,17 +382,72 @@ START_TEST(check_passes_every_op) {
     for (int op = 0; op < CT_OP_COUNT; op++)
         ck_assert_ptr_nonnull(strstr(result.out, ct_op_name((enum ct_op)op)));
     ck_assert_ptr_nonnull(strstr(result.out, "\nnetwork "));
-    ck_assert_ptr_eq(strstr(result.out, "op  "), result.out);
+    ck_assert_ptr_nonnull(strstr(result.out, "\nop  "));
     ck_assert_ptr_nonnull(strstr(last_line(result.out), " checked, 0 failed; worst "));
+    char *by_default = strdup(result.out);
+    run(RUN_READ, NULL, WORDS("check", "--all"));
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_str_eq(result.out, by_default);
+    free(by_default);
+}
+END_TEST
+
+START_TEST(check_takes_one_op) {
     run(RUN_READ, NULL, WORDS("check", "--op", "matmul"));
     ck_assert_int_eq(result.status, 0);
-    ck_assert_ptr_nonnull(strstr(last_line(result.out), "1 checked, 0 failed; worst "));
+    ck_assert_ptr_nonnull(strstr(last_line(result.out), "2 checked, 0 failed; worst "));
     ck_assert_ptr_nonnull(strstr(result.out, " (matmul)\n"));
     char *by_option = strdup(result.out);
     run(RUN_READ, NULL, WORDS("check", "matmul"));
     ck_assert_int_eq(result.status, 0);
     ck_assert_str_eq(result.out, by_option);
     free(by_option);
+}
+END_TEST
+
+/* A column of a row: a number, or null where there is nothing to compare. */
+static void expect_error_or_null(const json_t *row, const char *key, bool is_null) {
+    const json_t *value = json_object_get(row, key);
+    ck_assert_msg(is_null ? json_is_null(value) : json_is_real(value), "%s of %s", key,
+                  json_string_value(json_object_get(row, "op")));
+}
+
+static void expect_row(const json_t *row, const char *name, const char *type, bool logic) {
+    static const char *const derivatives[] = {"tape", "dual", "second", "inner"};
+    bool network = strcmp(name, "network") == 0;
+    ck_assert_msg(json_is_object(row), "%s: no object", name);
+    ck_assert_str_eq(json_string_value(json_object_get(row, "op")), name);
+    ck_assert_str_eq(json_string_value(json_object_get(row, "dtype")), type);
+    ck_assert_str_eq(json_string_value(json_object_get(row, "verdict")), "pass");
+    expect_error_or_null(row, "value_ulp", network);
+    expect_error_or_null(row, "value_bar", network);
+    for (int k = 0; k < 4; k++)
+        expect_error_or_null(row, derivatives[k], logic || (network && k == 3));
+    ck_assert_int_eq(json_integer_value(json_object_get(row, "special_wrong")), 0);
+    ck_assert_int_eq(json_integer_value(json_object_get(row, "special_points")) > 0, !network);
+    ck_assert_int_eq(json_integer_value(json_object_get(row, "compared")) > 0, !logic);
+    ck_assert(json_is_null(json_object_get(row, "message")));
+    ck_assert_uint_eq(json_object_size(row), 13);
+}
+
+/* Every op in both types, in the order of the table, then the network; a line each and nothing else. */
+START_TEST(check_writes_json) {
+    static const char *const types[] = {"f32", "f64"};
+    run(RUN_READ, NULL, WORDS("check", "--all", "--json"));
+    ck_assert_msg(result.status == 0, "%.1500s%.1500s", result.out, result.err);
+    const char *line = result.out;
+    for (int k = 0; k <= 2 * CT_OP_COUNT; k++) {
+        const char *end = strchr(line, '\n');
+        ck_assert_msg(end != NULL, "only %d lines", k);
+        json_t *row = json_loadb(line, (size_t)(end - line), 0, NULL);
+        bool network = k == 2 * CT_OP_COUNT;
+        enum ct_op op = (enum ct_op)(k / 2);
+        expect_row(row, network ? "network" : ct_op_name(op), network ? "f64" : types[k % 2],
+                   !network && ct_op_kind_of(op) == CT_KIND_LOGIC);
+        json_decref(row);
+        line = end + 1;
+    }
+    ck_assert_str_eq(line, "");
 }
 END_TEST
 
@@ -450,6 +507,8 @@ Suite *suite_cli(void) {
     tcase_add_test(work, graph_writes_the_same_bytes);
     tcase_add_test(work, info_tells_what_runs);
     tcase_add_test(work, check_passes_every_op);
+    tcase_add_test(work, check_takes_one_op);
+    tcase_add_test(work, check_writes_json);
     suite_add_tcase(suite, work);
     TCase *digest = tcase_create("digest");
     tcase_add_loop_test(digest, digest_is_the_same_everywhere, 0, 3);
