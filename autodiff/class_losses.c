@@ -4,6 +4,7 @@
 
 #include "tensor/ct_convert.h"
 #include "tensor/ct_index.h"
+#include "tensor/ct_make.h"
 #include "tensor/ct_ops.h"
 #include "tensor/ct_reduce.h"
 #include "tensor/fail.h"
@@ -28,8 +29,10 @@ static ct_tensor *safe_labels(const ct_tensor *labels, const ct_tensor *counts) 
 static ct_tensor *counting(const ct_tensor *labels, const struct ct_class_loss *c) {
     if (!c->has_ignored)
         return ct_ones(CT_BOOL, ct_rank(labels), ct_shape(labels));
-    ct_tensor *ignored = ct_full(ct_dtype(labels), 0, NULL, (double)c->ignored);
-    ct_tensor *counts = ignored ? ct_not_equal(labels, ignored) : NULL;
+    ct_tensor *wide = ct_astype(labels, CT_I64); // the ignored one may be beyond the labels' type
+    ct_tensor *ignored = wide ? ct_from_i64(CT_I64, c->ignored) : NULL;
+    ct_tensor *counts = ignored ? ct_not_equal(wide, ignored) : NULL;
+    ct_free(wide);
     ct_free(ignored);
     return counts;
 }
@@ -121,7 +124,8 @@ static ct_var nll(const char *who, ct_var x, ct_var labels, const struct ct_clas
     const struct ct_class_loss *c = classes ? classes : &plain;
     const ct_tensor *t = ct__operand(x), *l = t ? ct__operand(labels) : NULL;
     struct items items;
-    if (!l || !shapes_fit(who, x, t, l, c) || !open_items(who, x, l, c, &items))
+    if (!l || !ct__check_reduction(who, x, reduction) || !shapes_fit(who, x, t, l, c) ||
+        !open_items(who, x, l, c, &items))
         return ct__null_of(x);
     x = classes_last(x);
     ct_var sharp = NEG(MUL(ct_var_pick(x, items.label), items.weight));

@@ -25,6 +25,8 @@ static bool fail_shapes(const struct conv *c, ct_var x, const ct_tensor *a, cons
     return false;
 }
 
+static const char too_many[] = "there are too many groups, kernels or places";
+
 /* `per_group` is the extent of the kernels' axis 1. */
 static bool open_conv(struct conv *c, ct_var x, ct_var w, const struct ct_window *window) {
     const ct_tensor *a = ct__operand(x), *k = a ? ct__operand(w) : NULL;
@@ -42,11 +44,26 @@ static bool open_conv(struct conv *c, ct_var x, ct_var w, const struct ct_window
     c->batch = ct_shape(a)[0];
     c->in = ct_shape(a)[1];
     c->kernels = 1;
+    bool sane = c->groups < CT__MOST;
     for (int s = 0; s < c->space; s++) {
         c->kernel[s] = ct_shape(k)[2 + s];
-        c->kernels *= c->kernel[s];
+        sane = sane && !__builtin_mul_overflow(c->kernels, c->kernel[s], &c->kernels);
     }
-    return true;
+    for (int i = 0; i < ct_rank(a); i++)
+        sane = sane && ct_shape(a)[i] < CT__MOST * CT__MOST && ct_shape(k)[i] < CT__MOST;
+    return sane || fail_shapes(c, x, a, k, too_many);
+}
+
+/* Multiplies the places, and says whether the matrices of rows can be counted: where there are no
+   items the extents may still be large. */
+static bool count_places(struct conv *c) {
+    int64_t rows, items;
+    c->all_places = 1;
+    for (int s = 0; s < c->space; s++)
+        if (__builtin_mul_overflow(c->all_places, c->places[s], &c->all_places))
+            return false;
+    return !__builtin_mul_overflow(c->batch, c->all_places, &rows) &&
+           !__builtin_mul_overflow(c->in / c->groups, c->kernels, &items);
 }
 
 static ct_var with_bias(const struct conv *c, ct_var y, ct_var bias) {
@@ -190,11 +207,13 @@ ct_var ct_var_conv(ct_var x, ct_var w, ct_var bias, const struct ct_window *wind
     }
     ct_var windows = ct__windows(c.who, x, c.space, c.kernel, &c.window);
     const ct_tensor *view = ct__operand(windows);
-    c.all_places = 1;
     for (int s = 0; view && s < c.space; s++)
-        c.all_places *= c.places[s] = ct_shape(view)[2 + s];
-    if (!view)
+        c.places[s] = ct_shape(view)[2 + s];
+    if (!view || !count_places(&c)) {
+        if (view)
+            fail_shapes(&c, x, a, k, too_many);
         return ct__null_of(x);
+    }
     ct_var rows = rows_of(&c, windows);
     ct_var kernels = ct_var_transpose(kernel_rows(&c, w));
     return with_bias(&c, image_of(&c, ct_var_matmul(rows, kernels)), bias);
@@ -220,6 +239,24 @@ static ct_var spread_windows(const struct conv *c, ct_var windows, const int64_t
     return windows;
 }
 
+/* The places, which are the image's, and the extents that they are spread over; false where something
+   does not fit. */
+static bool spread_extents(struct conv *c, const ct_tensor *a, int64_t *extent) {
+    const struct ct_window *v = &c->window;
+    for (int s = 0; s < c->space; s++) {
+        int64_t places = ct_shape(a)[2 + s];
+        if (!ct__sane_window(v, s) || c->kernel[s] < 1 || places >= CT__MOST || v->extra[s] < 0 ||
+            v->extra[s] >= v->stride[s])
+            return false;
+        c->places[s] = places;
+        extent[s] = (places - 1) * v->stride[s] - v->before[s] - v->after[s] +
+                    (c->kernel[s] - 1) * v->dilation[s] + 1 + v->extra[s];
+        if (extent[s] < 0)
+            return false;
+    }
+    return true;
+}
+
 ct_var ct_var_conv_transpose(ct_var x, ct_var w, ct_var bias, const struct ct_window *window) {
     struct conv c = {.who = __func__};
     int64_t extent[CT_MAX_SPACE];
@@ -235,17 +272,9 @@ ct_var ct_var_conv_transpose(ct_var x, ct_var w, ct_var bias, const struct ct_wi
     /* In the convolution that this is the transpose of, `in` and `out` are the other way round. */
     c.out = c.in;
     c.in = ct_shape(k)[1] * c.groups;
-    c.all_places = 1;
-    for (int s = 0; s < c.space; s++) {
-        const struct ct_window *v = &c.window;
-        c.all_places *= c.places[s] = ct_shape(a)[2 + s];
-        extent[s] = (c.places[s] - 1) * v->stride[s] - v->before[s] - v->after[s] +
-                    (c.kernel[s] - 1) * v->dilation[s] + 1 + v->extra[s];
-        if (v->extra[s] < 0 || v->extra[s] >= v->stride[s] || extent[s] < 0 || v->before[s] < 0 ||
-            v->after[s] < 0 || v->dilation[s] < 1 || v->stride[s] < 1 || c.kernel[s] < 1) {
-            fail_shapes(&c, x, a, k, "padding, strides, dilations or extra items do not fit");
-            return ct__null_of(x);
-        }
+    if (!spread_extents(&c, a, extent) || !count_places(&c)) {
+        fail_shapes(&c, x, a, k, "padding, strides, dilations or extra items do not fit");
+        return ct__null_of(x);
     }
     ct_var kernels = kernel_rows(&c, w);
     ct_var windows = windows_of(&c, ct_var_matmul(rows_of_image(&c, x), kernels));

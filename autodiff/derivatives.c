@@ -2,6 +2,8 @@
 
 #include "autodiff/derivatives_impl.h"
 
+#include "autodiff/tape_impl.h"
+
 #include "dual/ct_dual.h"
 #include "tensor/alloc.h"
 #include "tensor/checked.h"
@@ -105,6 +107,9 @@ static ct_status put_inputs(struct ct__recording *r, const ct_tensor *const *inp
 static ct_status check_value(const struct ct__recording *r, const ct_tensor *const *inputs) {
     if (ct_tape_status(r->tape) != CT_OK)
         return ct__recording_error(r);
+    for (size_t i = 0; i < r->n; i++)
+        if (!ct__live_value(r->x[i]))
+            return ct__fail(CT_ESTALE, r->who, "the function rewound or released its input %zu", i);
     if (ct_var_is_null(r->y) || r->y.tape != r->tape)
         return ct__fail(CT_EINVAL, r->who, "the function returned no variable of its tape");
     const ct_tensor *value = ct_value(r->y);

@@ -138,8 +138,10 @@ static ct_tensor *finish(ct_status status, struct matrix *m) {
 
 /* --- what is asked for --- */
 
-static ct_status check_which(const char *who, size_t n, const ct_tensor *const *inputs,
-                             size_t which) {
+static ct_status check_which(const char *who, ct_function *fn, size_t n,
+                             const ct_tensor *const *inputs, size_t which) {
+    if (!fn)
+        return ct__fail(CT_EINVAL, who, "the function is NULL");
     if (which >= n)
         return ct__fail(CT_EINDEX, who, "there is no input %zu: there are %zu", which, n);
     if (!inputs || !inputs[which])
@@ -152,8 +154,10 @@ static ct_status check_which(const char *who, size_t n, const ct_tensor *const *
 
 ct_tensor *ct_jacobian(ct_function *fn, void *context, size_t n, const ct_tensor *const *inputs,
                        size_t which, enum ct_mode mode) {
-    if (check_which(__func__, n, inputs, which) != CT_OK)
+    if (check_which(__func__, fn, n, inputs, which) != CT_OK)
         return NULL;
+    if (mode != CT_MODE_AUTO && mode != CT_MODE_REVERSE && mode != CT_MODE_FORWARD)
+        return ct__fail_null(CT_EINVAL, __func__, "there is no mode %d", (int)mode);
     const ct_tensor *x = inputs[which];
     struct ct__recording r;
     struct ct__lift plain = {0};
@@ -179,8 +183,8 @@ ct_tensor *ct_jacobian(ct_function *fn, void *context, size_t n, const ct_tensor
 
 ct_tensor *ct_hessian(ct_function *fn, void *context, size_t n, const ct_tensor *const *inputs,
                       size_t i, size_t j) {
-    if (check_which(__func__, n, inputs, i) != CT_OK ||
-        check_which(__func__, n, inputs, j) != CT_OK)
+    if (check_which(__func__, fn, n, inputs, i) != CT_OK ||
+        check_which(__func__, fn, n, inputs, j) != CT_OK)
         return NULL;
     struct ct__recording r = {.who = __func__};
     struct matrix m = {0};

@@ -4,15 +4,18 @@
 
 #include "tensor/fail.h"
 
+bool ct__check_reduction(const char *who, ct_var x, enum ct_reduction reduction) {
+    if (reduction == CT_REDUCE_MEAN || reduction == CT_REDUCE_SUM || reduction == CT_REDUCE_NONE)
+        return true;
+    ct__tape_fail_in(who, x.tape, CT_EINVAL, "there is no reduction %d", (int)reduction);
+    return false;
+}
+
 bool ct__fit_loss(const char *who, ct_var x, ct_var target, enum ct_reduction reduction) {
     const ct_tensor *a = ct__operand(x), *b = a ? ct__operand(target) : NULL;
     char have[CT__SHAPE_TEXT_BYTES], want[CT__SHAPE_TEXT_BYTES];
-    if (!a || !b)
+    if (!a || !b || !ct__check_reduction(who, x, reduction))
         return false;
-    if (reduction != CT_REDUCE_MEAN && reduction != CT_REDUCE_SUM && reduction != CT_REDUCE_NONE) {
-        ct__tape_fail_in(who, x.tape, CT_EINVAL, "there is no reduction %d", (int)reduction);
-        return false;
-    }
     if (ct_same_shape(a, b))
         return true;
     ct__format_shape(have, sizeof have, ct_rank(a), ct_shape(a));

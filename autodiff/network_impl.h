@@ -20,13 +20,21 @@ static inline ct_var ct__put_constant(ct_var x, ct_tensor *t) {
     return v;
 }
 
+/* What kernels, strides, dilations, padding and groups stay below, so that products of two can be
+   computed. */
+#define CT__MOST ((int64_t)1 << 31)
+
 /* The windows of an image, padded with zeros: [batch, channels, places..., kernel...]; checks what
    it uses. `who` is the public function. */
 ct_var ct__windows(const char *who, ct_var x, int space, const int64_t *kernel,
                    const struct ct_window *window);
+/* Whether the numbers of an axis of space are in their range. */
+bool ct__sane_window(const struct ct_window *w, int axis_of_space);
 /* The window with its zeros filled in. */
 struct ct_window ct__filled(const struct ct_window *window);
 
+/* Whether there is such a reduction; false after the sticky error. */
+bool ct__check_reduction(const char *who, ct_var x, enum ct_reduction reduction);
 /* Losses refuse to broadcast; false after the sticky error. */
 bool ct__fit_loss(const char *who, ct_var x, ct_var target, enum ct_reduction reduction);
 /* The items, their sum or their mean. */

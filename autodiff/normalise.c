@@ -47,6 +47,11 @@ ct_status ct_var_batch_moments(ct_var x, ct_var *mean, ct_var *variance) {
                          "x needs a batch and channels: rank %d was given", ct_rank(t));
         return ct_tape_status(x.tape);
     }
+    if (!mean || !variance) {
+        ct__tape_fail_in(__func__, x.tape, CT_EINVAL, "the place of the %s is NULL",
+                         mean ? "variance" : "mean");
+        return ct_tape_status(x.tape);
+    }
     for (int i = 0; i < ct_rank(t); i++)
         if (i != 1)
             axes[n++] = i;
@@ -58,6 +63,12 @@ ct_status ct_var_batch_moments(ct_var x, ct_var *mean, ct_var *variance) {
 /* --- rows --- */
 
 ct_var ct_var_rms_norm(ct_var x, ct_var scale, double eps) {
+    const ct_tensor *t = ct__operand(x), *s = t && scale.tape ? ct__operand(scale) : NULL;
+    if (!t || (scale.tape && !s))
+        return ct__null_of(x);
+    if (s && (ct_rank(t) < 1 || ct_rank(s) != 1 || ct_shape(s)[0] != ct_extent(t, -1)))
+        return ct__tape_fail_in(__func__, x.tape, CT_ESHAPE,
+                                "the scale needs one number per item of the last axis of x");
     ct_var square = ct_var_mean(SQUARE(x), -1, true);
     ct_var y = DIV(x, SQRT(ADD(square, ct__constant_like(x, eps))));
     return scale.tape ? MUL(y, scale) : y;
@@ -87,12 +98,15 @@ ct_var ct_var_dropout(ct_var x, double p, uint64_t seed, uint64_t step, uint64_t
 /* --- attention --- */
 
 ct_var ct_var_attention(ct_var q, ct_var k, ct_var v, ct_var mask) {
-    const ct_tensor *t = ct__operand(q);
-    if (!t)
+    const ct_tensor *t = ct__operand(q), *keys = t ? ct__operand(k) : NULL;
+    const ct_tensor *values = keys ? ct__operand(v) : NULL;
+    if (!values)
         return ct__null_of(q);
-    if (ct_rank(t) < 2)
+    if (ct_rank(t) < 2 || ct_rank(keys) < 2 || ct_rank(values) < 2)
         return ct__tape_fail_in(__func__, q.tape, CT_ESHAPE,
-                                "queries are [..., n, d]: rank %d was given", ct_rank(t));
+                                "queries are [..., n, d], keys [..., m, d] and values [..., m, e]: "
+                                "the ranks %d, %d and %d were given",
+                                ct_rank(t), ct_rank(keys), ct_rank(values));
     double root = sqrt((double)ct_extent(t, -1));
     ct_var scores = ct_var_matmul(q, ct_var_transpose(k));
     scores = DIV(scores, ct__constant_like(q, root));

@@ -21,7 +21,7 @@ ct_var ct_var_cumprod(ct_var x, int axis) {
     const ct_tensor *t = ct__operand(x);
     if (!t)
         return ct__null_of(x);
-    struct ct__attr attr = {.axis = axis < 0 && axis != CT_ALL ? axis + ct_rank(t) : axis};
+    struct ct__attr attr = {.axis = ct__front_axis(axis, ct_rank(t))};
     if (axis == CT_ALL) {
         x = ct_var_reshape(x, 1, (int64_t[]){(int64_t)ct_count(t)});
         attr.axis = 0;

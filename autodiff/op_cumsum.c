@@ -15,6 +15,13 @@ static ct_var pull(const struct ct__pull *p, int argument) {
 
 ct_var ct_var_cumsum(ct_var x, int axis) {
     struct ct__attr attr = {.axis = axis};
+    const ct_tensor *t = ct__operand(x);
+    if (!t)
+        return ct__null_of(x);
+    if (axis == CT_ALL) {
+        x = ct_var_reshape(x, 1, (int64_t[]){(int64_t)ct_count(t)});
+        attr.axis = 0;
+    }
     return ct__record(CT_OP_cumsum, 1, &x, &attr);
 }
 

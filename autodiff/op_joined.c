@@ -4,6 +4,7 @@
 
 #include "tensor/alloc.h"
 #include "tensor/checked.h"
+#include "tensor/fail.h"
 #include "tensor/ct_index.h"
 
 #include <string.h>
@@ -25,11 +26,30 @@ static ct_var join(ct_var a, ct_var b, int axis) {
     return ct__record(CT_OP_joined, 2, in, &attr);
 }
 
+static ct_var fail_none(const char *who) {
+    ct__fail(CT_EINVAL, who, "there is nothing to join");
+    return ct_var_null();
+}
+
+/* One is joined with nothing, but for its axis. */
+static ct_var alone(ct_var x, int axis) {
+    const ct_tensor *t = ct__operand(x);
+    if (!t)
+        return ct__null_of(x);
+    ct_tensor *joined = ct_concat(1, &t, axis);
+    if (!joined)
+        return ct__fail_op(x.tape, CT_OP_joined, 1, &t);
+    ct_free(joined);
+    return x;
+}
+
 /* Pairs, and pairs of these: an item is copied as often as there are rounds. */
 ct_var ct_var_concat(size_t n, const ct_var *x, int axis) {
     size_t bytes;
     if (n == 0 || !x)
-        return ct_var_null();
+        return fail_none(__func__);
+    if (n == 1)
+        return alone(x[0], axis);
     ct_var *parts = ct__mul_size(n, sizeof *parts, &bytes) ? ct__alloc(bytes) : NULL;
     if (!parts)
         return x[0].tape ? ct__tape_fail(x[0].tape, CT_ENOMEM, "out of memory") : ct_var_null();
@@ -49,7 +69,7 @@ ct_var ct_var_concat(size_t n, const ct_var *x, int axis) {
 ct_var ct_var_stack(size_t n, const ct_var *x, int axis) {
     size_t bytes;
     if (n == 0 || !x)
-        return ct_var_null();
+        return fail_none(__func__);
     ct_var *parts = ct__mul_size(n, sizeof *parts, &bytes) ? ct__alloc(bytes) : NULL;
     if (!parts)
         return x[0].tape ? ct__tape_fail(x[0].tape, CT_ENOMEM, "out of memory") : ct_var_null();

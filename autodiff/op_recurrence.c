@@ -75,7 +75,7 @@ ct_var ct_var_recurrence(ct_var a, ct_var b, int axis) {
     const ct_tensor *t = ct__operand(a);
     if (!t)
         return ct__null_of(a);
-    struct ct__attr attr = {.axis = axis < 0 ? axis + ct_rank(t) : axis};
+    struct ct__attr attr = {.axis = ct__front_axis(axis, ct_rank(t))};
     return ct__record(CT_OP_recurrence, 2, in, &attr);
 }
 

@@ -18,6 +18,8 @@ static ct_var pull(const struct ct__pull *P, int argument) {
     const ct_tensor *x = ct__value_of(P->x[0]);
     int axes[CT_MAX_RANK];
     (void)argument;
+    if (ct_count(x) == 0)
+        return FLAT;
     ct__attr_axes(P->attr, axes);
     double n = items_of(x, ct__value_of(P->y));
     ct_var g = ct__keep_axes(P->g, x, P->attr);
@@ -54,6 +56,7 @@ static const struct ct__sample samples[] = {
     {1, {2}, {{2, 3}}, 0, {.rank = 1, .shape = {-1}, .keepdims = true}},
     {1, {3}, {{2, 3, 2}}, 0, {.rank = 2, .shape = {0, 2}, .count = 1}},
     {1, {2}, {{2, 3}}, 0, {.rank = 1, .shape = {CT_ALL}}},
+    {1, {2}, {{0, 3}}, 0, {.rank = 1, .shape = {1}}},
 };
 static const struct ct__error_sample errors[] = {
     {{1, {2}, {{2, 3}}, 0, {.rank = 1, .shape = {2}}}, CT_EAXIS, "axis 2 is out of range"},

@@ -17,8 +17,7 @@ ct_var ct_var_unfold(ct_var x, int axis, int64_t size, int64_t step) {
     const ct_tensor *t = ct__operand(x);
     if (!t)
         return ct__null_of(x);
-    struct ct__attr attr = {
-        .axis = axis < 0 ? axis + ct_rank(t) : axis, .count = size, .step = step};
+    struct ct__attr attr = {.axis = ct__front_axis(axis, ct_rank(t)), .count = size, .step = step};
     return ct__record(CT_OP_windowed, 1, &x, &attr);
 }
 

@@ -19,6 +19,10 @@ static int space_of(const char *who, ct_var x) {
     return 0;
 }
 
+static ct_var fail_kernel(const char *who, ct_var x) {
+    return ct__tape_fail_in(who, x.tape, CT_EINVAL, "the extents of the windows are NULL");
+}
+
 /* Windows with the items of each in one last axis. */
 static ct_var flat_windows(const char *who, ct_var x, int space, const int64_t *kernel,
                            const struct ct_window *w) {
@@ -30,7 +34,9 @@ static ct_var flat_windows(const char *who, ct_var x, int space, const int64_t *
     for (int i = 0; i < 2 + space; i++)
         shape[i] = ct_shape(t)[i];
     for (int s = 0; s < space; s++)
-        items *= kernel[s];
+        if (__builtin_mul_overflow(items, kernel[s], &items))
+            return ct__tape_fail_in(who, x.tape, CT_EOVERFLOW,
+                                    "windows of so many items cannot be counted");
     shape[2 + space] = items;
     return ct_var_reshape(windows, 3 + space, shape);
 }
@@ -71,7 +77,7 @@ ct_var ct_var_max_pool(ct_var x, const int64_t *kernel, const struct ct_window *
     struct ct_window w = ct__filled(window);
     int space = space_of(__func__, x);
     if (!space || !kernel)
-        return ct__null_of(x);
+        return space ? fail_kernel(__func__, x) : ct__null_of(x);
     ct_var windows = flat_windows(__func__, x, space, kernel, &w);
     if (ct__operand(windows) && is_padded(&w, space))
         windows = lower_padding(windows, presence(x, space, kernel, &w));
@@ -87,7 +93,7 @@ ct_var ct_var_avg_pool(ct_var x, const int64_t *kernel, const struct ct_window *
     struct ct_window w = ct__filled(window);
     int space = space_of(__func__, x);
     if (!space || !kernel)
-        return ct__null_of(x);
+        return space ? fail_kernel(__func__, x) : ct__null_of(x);
     ct_var windows = flat_windows(__func__, x, space, kernel, &w);
     const ct_tensor *t = ct__operand(windows);
     if (!t)

@@ -141,6 +141,10 @@ const ct_tensor *ct__operand(ct_var v);
    error. */
 bool ct__shape_attr(ct_var x, int rank, const int64_t *shape, struct ct__attr *attr);
 bool ct__axes_attr(ct_var x, int n, const int *axes, struct ct__attr *attr);
+/* An axis counted from the front. One that is out of range stays as it is: the op says so. */
+static inline int ct__front_axis(int axis, int rank) {
+    return axis < 0 && axis >= -rank ? axis + rank : axis;
+}
 /* The null variable of v's tape. */
 static inline ct_var ct__null_of(ct_var v) {
     return (ct_var){v.tape, CT__NO_NODE, 0};

@@ -12,13 +12,16 @@ struct ct_window ct__filled(const struct ct_window *window) {
     return w;
 }
 
+bool ct__sane_window(const struct ct_window *w, int s) {
+    return w->stride[s] > 0 && w->stride[s] < CT__MOST && w->dilation[s] > 0 &&
+           w->dilation[s] < CT__MOST && w->before[s] >= 0 && w->after[s] >= 0 &&
+           w->before[s] < CT__MOST && w->after[s] < CT__MOST;
+}
+
 static bool check_axis(const char *who, ct_var x, int64_t extent, int64_t kernel,
                        const struct ct_window *w, int s) {
-    const int64_t most = (int64_t)1 << 31;
-    bool sane = kernel > 0 && kernel < most && w->stride[s] > 0 && w->stride[s] < most &&
-                w->dilation[s] > 0 && w->dilation[s] < most && w->before[s] >= 0 &&
-                w->after[s] >= 0 && w->before[s] < most && w->after[s] < most;
-    if (!sane) {
+    if (!(kernel > 0 && kernel < CT__MOST) || !ct__sane_window(w, s) ||
+        extent >= CT__MOST * CT__MOST) {
         ct__tape_fail_in(
             who, x.tape, CT_EINVAL,
             "axis %d of space: kernels, strides and dilations are positive, padding is not "

@@ -139,7 +139,7 @@ ct_tensor *ct_unslice(const ct_tensor *t, int axis, int64_t start, int64_t step,
         return out;
     memcpy(strides, out->strides, sizeof strides);
     char *to = ct__first(out) + start * strides[axis] * (ptrdiff_t)t->scalar->size;
-    strides[axis] *= step;
+    strides[axis] *= t->shape[axis] > 1 ? step : 1; // one item has no way to go, and any step
     ct__copy_items(t->scalar->size, t->rank, t->shape, ct__first(t), t->strides, to, strides);
     return out;
 }
