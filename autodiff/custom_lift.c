@@ -140,7 +140,7 @@ static ct_tensor *tangent_by_transpose(struct transpose *t, struct lifted *l) {
 static bool make_tangents(struct lifted *l, int count, ct_tensor *tangents[]) {
     const struct ct_custom_op *op = &l->custom->op;
     bool plain = ct_dtype(l->output)->level == 0, by_jvp = op->jvp && (plain || !op->vjp);
-    struct transpose t = {NULL};
+    struct transpose t = {.tape = NULL};
     bool done = true;
     if (by_jvp && !plain) {
         ct__fail(CT_ERULE, who,

@@ -422,7 +422,7 @@ static _Atomic size_t held, most;
 static void *take(void *context, size_t bytes, size_t align) {
     (void)context;
     void *block = aligned_alloc(align, (bytes + align - 1) / align * align);
-    size_t now = (held += block ? bytes : 0), before = most;
+    size_t more = block ? bytes : 0, now = atomic_fetch_add(&held, more) + more, before = most;
     while (now > before && !atomic_compare_exchange_weak(&most, &before, now))
         continue;
     return block;
