@@ -9,6 +9,7 @@
 #include "case_tools.h"
 #include "ct_test.h"
 #include "custom_cases.h"
+#include "random_program.h"
 #include "dual/ct_dual.h"
 #include "scarce_memory.h"
 #include "tensor/ct_alloc.h"
@@ -318,6 +319,65 @@ START_TEST(sparse_patterns_see_through_it) {
 }
 END_TEST
 
+/* --- random programs as segments --- */
+
+enum { PROGRAMS = 400, PROGRAM_BYTES = 64 };
+
+struct random_chain {
+    step_fn *step;
+    struct program program;
+};
+
+/* Two segments of one program that share the inputs, which are used in between and after. */
+static ct_var random_chain_of(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    struct random_chain *c = context;
+    ct_var y = c->step(program_run, &c->program, n, in), moved[PROGRAM_INPUTS];
+    (void)on;
+    for (size_t i = 0; i < n; i++)
+        moved[i] = i == 1 ? in[i] : ct_var_mul(in[i], ct_var_tanh(y));
+    ct_var z = ct_var_tanh(c->step(program_run, &c->program, n, moved));
+    for (size_t i = 0; i < n; i++)
+        z = ct_var_add(z, ct_var_sum(ct_var_sin(in[i]), CT_ALL, false));
+    return ct_var_mul(z, y);
+}
+
+START_TEST(random_programs_as_segments_have_the_same_bits) {
+    for (uint64_t seed = 1; seed <= PROGRAMS; seed++) {
+        struct draw draw = {seed};
+        uint8_t bytes[PROGRAM_BYTES];
+        for (int i = 0; i < PROGRAM_BYTES; i++)
+            bytes[i] = (uint8_t)draw_bits(&draw);
+        char trace[1024] = "";
+        struct program program = {bytes, PROGRAM_BYTES, trace, sizeof trace};
+        int rank[PROGRAM_INPUTS];
+        int64_t shape[PROGRAM_INPUTS][4];
+        program_shapes(&program, rank, shape);
+        ct_tensor *x[PROGRAM_INPUTS], *v[PROGRAM_INPUTS], *made[2][3][PROGRAM_INPUTS];
+        for (int i = 0; i < PROGRAM_INPUTS; i++) {
+            x[i] = draw_tensor(&draw, CT_F32, rank[i], shape[i], -1, 1);
+            v[i] = draw_tensor(&draw, CT_F32, rank[i], shape[i], -1, 1);
+        }
+        const ct_tensor *const *in = (const ct_tensor *const *)x, *const *along =
+                                                                      (const ct_tensor *const *)v;
+        for (int closed = 0; closed < 2; closed++) {
+            struct random_chain chain = {closed ? ct_var_recomputed : openly, program};
+            ok(ct_vjp(random_chain_of, &chain, PROGRAM_INPUTS, in, NULL, NULL, made[closed][0]));
+            ok(ct_hvp(random_chain_of, &chain, PROGRAM_INPUTS, in, along, made[closed][1],
+                      made[closed][2]));
+        }
+        for (int which = 0; which < 3; which++)
+            for (int i = 0; i < PROGRAM_INPUTS; i++) {
+                ck_assert_msg(same_bits(made[0][which][i], made[1][which][i]),
+                              "program %u, %s of input %d: %s", (unsigned)seed,
+                              which == 2 ? "product" : "gradient", i, trace);
+                ct_free(made[0][which][i]), ct_free(made[1][which][i]);
+            }
+        for (int i = 0; i < PROGRAM_INPUTS; i++)
+            ct_free(x[i]), ct_free(v[i]);
+    }
+}
+END_TEST
+
 /* --- what is recorded, and errors --- */
 
 struct text {
@@ -523,6 +583,7 @@ Suite *suite_recomputed(void) {
     tcase_add_test(tc, dropout_draws_the_same_mask);
     tcase_add_test(tc, the_tapes_option_is_the_segments);
     tcase_add_test(tc, sparse_patterns_see_through_it);
+    tcase_add_test(tc, random_programs_as_segments_have_the_same_bits);
     tcase_add_test(tc, two_ops_are_recorded);
     tcase_add_test(tc, errors_of_the_function_are_the_ops);
     tcase_add_test(tc, wrong_calls);
