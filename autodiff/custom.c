@@ -147,9 +147,11 @@ static ct_var append(struct ct__custom *custom, const ct_tensor *known, size_t n
     }
     for (size_t i = 0; i < n; i++)
         custom->in[i] = in[i].index;
-    ct_tensor *value = known                      ? ct_copy(known)
-                       : tape->recording_backward ? nameless_value(custom, n, values)
-                                                  : ct__custom_value(custom, n, values);
+    /* What a function is recorded from again keeps its names: it may look axes up by them. */
+    bool nameless = tape->recording_backward && !custom->takes_over;
+    ct_tensor *value = known      ? ct_copy(known)
+                       : nameless ? nameless_value(custom, n, values)
+                                  : ct__custom_value(custom, n, values);
     ct_var v;
     if (value)
         v = ct__append_op(tape, CT__OP_CUSTOM, (int)n, in, value,
@@ -268,7 +270,7 @@ ct_var *ct__custom_parts(ct_tape *tape, uint32_t index, ct_var cotangent) {
     struct ct__node node = tape->nodes[index];
     const struct ct__custom *custom = custom_of(tape, &node);
     const uint32_t *in = ct__inputs(tape, &node);
-    bool wanted[CT__CUSTOM_INPUTS];
+    bool wanted[CT__CUSTOM_INPUTS], any = false;
     ct_var inputs[CT__CUSTOM_INPUTS];
     if (!custom->op.vjp) {
         ct__tape_fail(tape, CT_ERULE, "node %u, %s, has no derivative rule: its record has no vjp",
@@ -283,12 +285,13 @@ ct_var *ct__custom_parts(ct_tape *tape, uint32_t index, ct_var cotangent) {
     for (size_t i = 0; i < node.inputs; i++) {
         const struct ct__node *input = &tape->nodes[in[i]];
         wanted[i] = tape->wanted[in[i]] && ct_dtype(input->value)->traits & CT_DIFFERENTIABLE;
+        any = any || wanted[i];
         inputs[i] = (ct_var){tape, in[i], input->generation};
         parts[i] = wanted[i] ? ct_var_null() : ct__flat();
     }
     struct ct_custom_pull pull = {tape,      node.inputs, inputs, {tape, index, node.generation},
                                   cotangent, wanted};
-    if (run_rule(custom, index, &pull, parts))
+    if (!any || run_rule(custom, index, &pull, parts))
         return parts;
     ct__free(parts);
     return NULL;

@@ -206,6 +206,45 @@ START_TEST(integer_inputs_ride_along) {
 }
 END_TEST
 
+/* How many are true. */
+static ct_tensor *counted_run(void *context, size_t n, const ct_tensor *const *in) {
+    (void)context, (void)n;
+    ct_tensor *whole = ct_astype(in[0], CT_F64), *sum = ct_sum(whole, CT_ALL, false);
+    ct_free(whole);
+    return sum;
+}
+
+static void bad_vjp(void *context, const struct ct_custom_pull *pull, ct_var *gradients);
+
+static const struct ct_custom_op *const cubes[] = {&cube_op, &cube_jvp_op, &cube_generic_op};
+
+START_TEST(no_items_at_all) {
+    for (int k = 0; k < 3; k++) {
+        struct cube_call call = {cubes[k], 2};
+        ct_tensor *t = ct_zeros(CT_F64, 2, (int64_t[]){0, 3}), *product = NULL, *gradient = NULL;
+        const ct_tensor *in[] = {t};
+        ok(ct_jvp(cube_of, &call, 1, in, in, NULL, &product));
+        ck_assert(same_bits(product, t));
+        if (cubes[k]->vjp)
+            ok(ct_vjp(cube_of, &call, 1, in, NULL, NULL, &gradient));
+        ck_assert(!gradient || same_bits(gradient, t));
+        ct_free(t), ct_free(product), ct_free(gradient);
+    }
+}
+END_TEST
+
+/* A path leads through a mask, which gets no gradient: the rule is not asked. */
+START_TEST(masks_on_the_path_ask_nothing) {
+    ct_var x = leaf(T1(1, -2)), dx;
+    ct_var mask = ct_var_greater(x, ct_constant_of(tape, CT_F64, 0));
+    struct ct_custom_op op = {
+        .size = sizeof op, .name = "counted", .run = counted_run, .vjp = bad_vjp};
+    ct_var y = ct_var_custom(&op, NULL, 1, &mask);
+    ok(ct_grad(ct_var_mul(y, x), ct_var_null(), 1, &x, &dx));
+    expect_var("gradient", dx, 0, T1(1, 1));
+}
+END_TEST
+
 START_TEST(axis_names_are_the_values_own) {
     double scale = 1;
     ct_tensor *t = T2(2, 2, 1, 2, 3, 4), *named = ct_name_axes(t, 2, (const char *[]){"a", "b"});
@@ -214,13 +253,18 @@ START_TEST(axis_names_are_the_values_own) {
     ck_assert_str_eq(ct_axis_name(ct_value(y), 1), "b");
     ok(ct_grad(y, ct_var_null(), 1, &x, &dx));
     ck_assert(!ct_has_names(ct_value(dx)));
+    for (int k = 0; k < 3; k++) {
+        struct cube_call call = {cubes[k], 2};
+        ct_tensor *product = NULL;
+        ok(ct_jvp(cube_of, &call, 1, (const ct_tensor *[]){named}, (const ct_tensor *[]){t}, NULL,
+                  &product));
+        EXPECT("product", product, 0, 6, 48, 162, 384);
+    }
     ct_free(t), ct_free(named);
 }
 END_TEST
 
 /* --- forward mode --- */
-
-static const struct ct_custom_op *const cubes[] = {&cube_op, &cube_jvp_op, &cube_generic_op};
 
 START_TEST(forward_mode_in_each_of_three_ways) {
     struct cube_call call = {cubes[_i], 2};
@@ -801,6 +845,8 @@ Suite *suite_custom(void) {
     tcase_add_test(tc, as_many_inputs_as_it_likes);
     tcase_add_test(tc, an_input_twice_and_a_constant);
     tcase_add_test(tc, integer_inputs_ride_along);
+    tcase_add_test(tc, no_items_at_all);
+    tcase_add_test(tc, masks_on_the_path_ask_nothing);
     tcase_add_test(tc, axis_names_are_the_values_own);
     tcase_add_loop_test(tc, forward_mode_in_each_of_three_ways, 0, 3);
     tcase_add_loop_test(tc, forward_over_reverse, 0, 3);

@@ -15,6 +15,7 @@
 #include "tensor/ct_alloc.h"
 #include "tensor/ct_convert.h"
 #include "tensor/ct_make.h"
+#include "tensor/ct_names.h"
 #include "tensor/ct_ops.h"
 
 #include <stdatomic.h>
@@ -319,6 +320,71 @@ START_TEST(sparse_patterns_see_through_it) {
 }
 END_TEST
 
+/* sum over the axis called "time", of a product whose names must meet. */
+static ct_var by_name(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    (void)context, (void)on, (void)n;
+    int axis = ct_axis_of(ct_value(in[0]), "time");
+    return ct_var_sum(ct_var_tanh(ct_var_matmul(in[0], in[1])), axis, false);
+}
+
+START_TEST(axes_are_found_by_name_again) {
+    struct inputs inputs = make_inputs(CT_F64, 16);
+    ct_tensor *named = ct_name_axes(inputs.t[0], 2, (const char *[]){"time", "unit"});
+    ct_var x[2] = {ct_leaf(tape, named, NULL), ct_leaf(tape, inputs.t[1], NULL)}, dx[2][2],
+           second[2][2];
+    for (int k = 0; k < 2; k++) {
+        ct_var y = (k ? ct_var_recomputed : openly)(by_name, NULL, 2, x);
+        ok(ct_grad(y, ct_var_null(), 2, x, dx[k]));
+        ok(ct_grad(ct_var_sum(ct_var_square(dx[k][0]), CT_ALL, false), ct_var_null(), 2, x,
+                   second[k]));
+    }
+    for (int k = 0; k < 2; k++) {
+        same("gradient", dx[0][k], dx[1][k]);
+        nearly("second order", second[0][k], second[1][k], 1e-12);
+    }
+    ct_free(named);
+    free_inputs(&inputs);
+}
+END_TEST
+
+static ct_var empty_product(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    (void)context, (void)on, (void)n;
+    return ct_var_matmul(ct_var_exp(in[0]), ct_var_sin(in[1]));
+}
+
+START_TEST(extents_of_zero) {
+    ct_tensor *a = ct_zeros(CT_F64, 2, (int64_t[]){2, 0}),
+              *b = ct_zeros(CT_F64, 2, (int64_t[]){0, 3});
+    ct_var x[2] = {ct_leaf(tape, a, NULL), ct_leaf(tape, b, NULL)}, dx[2], d2[2];
+    ct_var y = ct_var_recomputed(empty_product, NULL, 2, x);
+    ok(ct_grad(y, ct_var_null(), 2, x, dx));
+    ok(ct_grad_all(2, dx, NULL, 2, x, d2));
+    EXPECT("value", ct_copy(ct_value(y)), 0, 0, 0, 0, 0, 0, 0);
+    for (int k = 0; k < 2; k++) {
+        ck_assert(same_bits(ct_value(dx[k]), ct_value(x[k])));
+        ck_assert(same_bits(ct_value(d2[k]), ct_value(x[k])));
+    }
+    ct_free(a), ct_free(b);
+}
+END_TEST
+
+static ct_var mask_only(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    (void)context, (void)n;
+    ct_var one = ct_constant_of(on, CT_F64, 1), two = ct_constant_of(on, CT_F64, 2);
+    return ct_var_where(in[0], one, two);
+}
+
+START_TEST(masks_on_the_path_ask_nothing) {
+    ct_tensor *t = T1(1, -2);
+    ct_var x = ct_leaf(tape, t, NULL), dx;
+    ct_var mask = ct_var_greater(x, ct_constant_of(tape, CT_F64, 0));
+    ct_var y = ct_var_mul(ct_var_recomputed(mask_only, NULL, 1, &mask), x);
+    ok(ct_grad(y, ct_var_null(), 1, &x, &dx));
+    EXPECT("gradient", ct_copy(ct_value(dx)), 0, 1, 2);
+    ct_free(t);
+}
+END_TEST
+
 /* --- random programs as segments --- */
 
 enum { PROGRAMS = 400, PROGRAM_BYTES = 64 };
@@ -583,6 +649,9 @@ Suite *suite_recomputed(void) {
     tcase_add_test(tc, dropout_draws_the_same_mask);
     tcase_add_test(tc, the_tapes_option_is_the_segments);
     tcase_add_test(tc, sparse_patterns_see_through_it);
+    tcase_add_test(tc, axes_are_found_by_name_again);
+    tcase_add_test(tc, extents_of_zero);
+    tcase_add_test(tc, masks_on_the_path_ask_nothing);
     tcase_add_test(tc, random_programs_as_segments_have_the_same_bits);
     tcase_add_test(tc, two_ops_are_recorded);
     tcase_add_test(tc, errors_of_the_function_are_the_ops);
