@@ -18,6 +18,7 @@
 #include "tensor/ct_names.h"
 #include "tensor/ct_ops.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,6 +199,48 @@ START_TEST(segments_nest) {
     for (int k = 0; k < 3; k++)
         same("gradient", dx[0][k], dx[1][k]);
     free_inputs(&inputs);
+}
+END_TEST
+
+/* A sine, and beneath it the same again. */
+enum { DEPTH = 12, STACK = 256 * 1024 };
+struct depth {
+    int left;
+    step_fn *step;
+};
+
+static ct_var sines(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    const struct depth *depth = context;
+    struct depth *below = (struct depth *)context + 1;
+    (void)on;
+    ct_var h = ct_var_sin(in[0]);
+    return depth->left > 0 ? depth->step(sines, below, n, &h) : h;
+}
+
+/* On a small stack. */
+static void *differentiate_sines(void *result) {
+    static struct depth depths[2][DEPTH + 1];
+    ct_tensor *t = T1(0.7, -2), **dx = result;
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i <= DEPTH; i++)
+            depths[k][i] = (struct depth){DEPTH - i, k ? ct_var_recomputed : openly};
+        ct_vjp(sines, depths[k], 1, (const ct_tensor *[]){t}, NULL, NULL, &dx[k]);
+    }
+    ct_free(t);
+    return NULL;
+}
+
+START_TEST(segments_nest_deep_on_a_small_stack) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    ct_tensor *dx[2] = {NULL};
+    ck_assert_int_eq(pthread_attr_init(&attributes), 0);
+    ck_assert_int_eq(pthread_attr_setstacksize(&attributes, STACK), 0);
+    ck_assert_int_eq(pthread_create(&thread, &attributes, differentiate_sines, dx), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    pthread_attr_destroy(&attributes);
+    ck_assert(same_bits(dx[0], dx[1]));
+    ct_free(dx[0]), ct_free(dx[1]);
 }
 END_TEST
 
@@ -644,6 +687,7 @@ Suite *suite_recomputed(void) {
     tcase_add_loop_test(tc, reverse_mode_of_three_orders, 0, 2);
     tcase_add_loop_test(tc, over_duals, 0, 2);
     tcase_add_test(tc, segments_nest);
+    tcase_add_test(tc, segments_nest_deep_on_a_small_stack);
     tcase_add_test(tc, an_input_given_twice);
     tcase_add_test(tc, inputs_that_get_no_gradient);
     tcase_add_test(tc, dropout_draws_the_same_mask);
