@@ -79,6 +79,7 @@ struct ct_custom_op {
     ct_tensor *(*jvp)(void *context, size_t n, const ct_tensor *const *inputs,
                       const ct_tensor *const *tangents, const ct_tensor *output);
 };
+/** A record of its size, and zeros. */
 CT_API struct ct_custom_op ct_custom_op_init(void);
 
 /**

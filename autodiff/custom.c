@@ -114,10 +114,12 @@ ct_tensor *ct__custom_run(const struct ct__custom *custom, size_t n, const ct_te
     return value;
 }
 
+/* Functions with arrays for many inputs are kept out of line: segments may nest, on a small stack. */
+
 /* The same on operands without axis names. */
-static ct_tensor *nameless_value(const struct ct__custom *custom, size_t n,
-                                 const ct_tensor *const in[]) {
-    const ct_tensor *operands[CT__CUSTOM_INPUTS];
+static __attribute__((noinline)) ct_tensor *without_names(const struct ct__custom *custom, size_t n,
+                                                          const ct_tensor *const in[]) {
+    const ct_tensor *operands[CT__CUSTOM_INPUTS] = {NULL};
     ct_tensor *bare[CT__CUSTOM_INPUTS] = {NULL}, *value = NULL;
     bool done = true;
     for (size_t i = 0; i < n && done; i++) {
@@ -134,28 +136,41 @@ static ct_tensor *nameless_value(const struct ct__custom *custom, size_t n,
     return value;
 }
 
+/* What a function is recorded from again keeps its names: it may look axes up by them. */
+static ct_tensor *value_in_place(const ct_tape *tape, const struct ct__custom *custom, size_t n,
+                                 const ct_tensor *const in[]) {
+    bool any = false;
+    for (size_t i = 0; i < n; i++)
+        any = any || ct_has_names(in[i]);
+    bool drop = any && tape->recording_backward && !custom->takes_over;
+    return (drop ? without_names : ct__custom_value)(custom, n, in);
+}
+
 /* --- recording --- */
 
-/* Runs a custom op unless its value is known, and appends it; owns the block. */
-static ct_var append(struct ct__custom *custom, const ct_tensor *known, size_t n,
-                     const ct_var *in) {
-    const ct_tensor *values[CT__CUSTOM_INPUTS];
+/* Runs a custom op unless its value is known, and appends it; null after the sticky error. */
+static ct_var append_with(struct ct__custom *custom, const ct_tensor *known, size_t n,
+                          const ct_var *in, const ct_tensor *values[]) {
     ct_tape *tape = ct__operands((int)n, in, values);
-    if (!tape) {
-        ct__custom_free(custom);
+    if (!tape)
         return ct__null_of(in[0]);
-    }
     for (size_t i = 0; i < n; i++)
         custom->in[i] = in[i].index;
-    ct_tensor *value = known                      ? ct_copy(known)
-                       : tape->recording_backward ? nameless_value(custom, n, values)
-                                                  : ct__custom_value(custom, n, values);
-    ct_var v;
-    if (value)
-        v = ct__append_op(tape, CT__OP_CUSTOM, (int)n, in, value,
-                          &(struct ct__attr){.custom = custom});
-    else
-        v = ct__fail_named(tape, who, custom->op.name, (int)n, values);
+    ct_tensor *value = known ? ct_copy(known) : value_in_place(tape, custom, n, values);
+    if (!value)
+        return ct__fail_named(tape, who, custom->op.name, (int)n, values);
+    return ct__append_op(tape, CT__OP_CUSTOM, (int)n, in, value,
+                         &(struct ct__attr){.custom = custom});
+}
+
+/* The same; owns the block. */
+static ct_var append(struct ct__custom *custom, const ct_tensor *known, size_t n,
+                     const ct_var *in) {
+    const ct_tensor *few[8], **values = n <= 8 ? few : ct__alloc(n * sizeof *values);
+    ct_var v = values ? append_with(custom, known, n, in, values)
+                      : ct__tape_fail_in(who, in[0].tape, CT_ENOMEM, "out of memory");
+    if (values != few)
+        ct__free(values);
     if (ct_var_is_null(v))
         ct__custom_free(custom);
     return v;
@@ -268,27 +283,31 @@ ct_var *ct__custom_parts(ct_tape *tape, uint32_t index, ct_var cotangent) {
     struct ct__node node = tape->nodes[index];
     const struct ct__custom *custom = custom_of(tape, &node);
     const uint32_t *in = ct__inputs(tape, &node);
-    bool wanted[CT__CUSTOM_INPUTS];
-    ct_var inputs[CT__CUSTOM_INPUTS];
+    bool any = false;
     if (!custom->op.vjp) {
         ct__tape_fail(tape, CT_ERULE, "node %u, %s, has no derivative rule: its record has no vjp",
                       index, custom->op.name);
         return NULL;
     }
-    ct_var *parts = ct__alloc(node.inputs * sizeof *parts);
+    /* In one block: what is returned, and what the rule sees. */
+    size_t n = node.inputs;
+    ct_var *parts = ct__alloc(n * (2 * sizeof *parts + sizeof(bool)));
     if (!parts) {
         ct__tape_fail(tape, CT_ENOMEM, "out of memory for the vjp of %s", custom->op.name);
         return NULL;
     }
-    for (size_t i = 0; i < node.inputs; i++) {
+    ct_var *inputs = parts + n;
+    bool *wanted = (bool *)(inputs + n);
+    for (size_t i = 0; i < n; i++) {
         const struct ct__node *input = &tape->nodes[in[i]];
         wanted[i] = tape->wanted[in[i]] && ct_dtype(input->value)->traits & CT_DIFFERENTIABLE;
+        any = any || wanted[i];
         inputs[i] = (ct_var){tape, in[i], input->generation};
         parts[i] = wanted[i] ? ct_var_null() : ct__flat();
     }
     struct ct_custom_pull pull = {tape,      node.inputs, inputs, {tape, index, node.generation},
                                   cotangent, wanted};
-    if (run_rule(custom, index, &pull, parts))
+    if (!any || run_rule(custom, index, &pull, parts))
         return parts;
     ct__free(parts);
     return NULL;

@@ -140,7 +140,7 @@ static ct_tensor *tangent_by_transpose(struct transpose *t, struct lifted *l) {
 static bool make_tangents(struct lifted *l, int count, ct_tensor *tangents[]) {
     const struct ct_custom_op *op = &l->custom->op;
     bool plain = ct_dtype(l->output)->level == 0, by_jvp = op->jvp && (plain || !op->vjp);
-    struct transpose t = {NULL};
+    struct transpose t = {.tape = NULL};
     bool done = true;
     if (by_jvp && !plain) {
         ct__fail(CT_ERULE, who,
@@ -160,8 +160,11 @@ static bool make_tangents(struct lifted *l, int count, ct_tensor *tangents[]) {
     return done;
 }
 
-static ct_tensor *dual_value(const struct ct__custom *custom, size_t n, const ct_tensor *const in[],
-                             const ct_scalar *scalar) {
+/* This and the next are kept out of line: their arrays are for many inputs, and segments may nest, on a
+   small stack. */
+static __attribute__((noinline)) ct_tensor *dual_value(const struct ct__custom *custom, size_t n,
+                                                       const ct_tensor *const in[],
+                                                       const ct_scalar *scalar) {
     struct lifted l = {.custom = custom, .n = n, .in = in};
     ct_tensor *tangents[MOST_TANGENTS] = {NULL}, *result = NULL;
     int count = ct_dual_tangents(scalar);
@@ -213,8 +216,8 @@ static ct_tensor *mark_all(const ct_tensor *output, const uint64_t marks[CT__MAR
 }
 
 /* Each item of the result depends on every item of the inputs, for all that is known. */
-static ct_tensor *marked_value(const struct ct__custom *custom, size_t n,
-                               const ct_tensor *const in[]) {
+static __attribute__((noinline)) ct_tensor *marked_value(const struct ct__custom *custom, size_t n,
+                                                         const ct_tensor *const in[]) {
     uint64_t marks[CT__MARK_WORDS] = {0};
     ct_tensor *plain[CT__CUSTOM_INPUTS] = {NULL}, *output = NULL, *result = NULL;
     bool done = true;

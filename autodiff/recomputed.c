@@ -62,6 +62,14 @@ static struct level level_of(const struct segment *s, int order) {
 
 /* --- recording an order openly, on a tape of its own --- */
 
+/* Room for variables; NULL after the sticky error. Not on the stack: segments may nest, on a small one. */
+static ct_var *room(ct_tape *tape, size_t n) {
+    ct_var *vars = ct__alloc(n * sizeof *vars);
+    if (!vars)
+        ct__tape_fail_in(who, tape, CT_ENOMEM, "out of memory for %zu variables", n);
+    return vars;
+}
+
 static ct_var record_order(const struct segment *s, int order, ct_tape *tape, const ct_var *in);
 
 /* The gradients of an order for the wanted inputs; false after an error of the tape. */
@@ -69,8 +77,11 @@ static bool record_parts(const struct segment *s, int order, ct_tape *tape, cons
                          ct_var *parts) {
     struct level l = level_of(s, order);
     const ct_var *seed = in + 1, *inner = in + 1 + l.seeds;
-    ct_var y[CT__CUSTOM_INPUTS + 1], cotangents[CT__CUSTOM_INPUTS + 1], x[CT__CUSTOM_INPUTS];
     size_t outputs = 0, wanted = 0;
+    ct_var *y = room(tape, 2 * (l.seeds + 1) + l.wanted);
+    if (!y)
+        return false;
+    ct_var *cotangents = y + l.seeds + 1, *x = cotangents + l.seeds + 1;
     for (size_t i = 0; i < l.inner; i++) {
         if (l.known[i] & WANTED)
             x[wanted++] = inner[i];
@@ -82,15 +93,19 @@ static bool record_parts(const struct segment *s, int order, ct_tape *tape, cons
     }
     y[outputs] = record_order(s, order - 1, tape, inner);
     cotangents[outputs++] = in[0];
-    return ct_tape_status(tape) == CT_OK &&
-           ct_grad_all(outputs, y, cotangents, wanted, x, parts) == CT_OK;
+    bool done = ct_tape_status(tape) == CT_OK &&
+                ct_grad_all(outputs, y, cotangents, wanted, x, parts) == CT_OK;
+    ct__free(y);
+    return done;
 }
 
 static ct_var record_function(const struct segment *s, ct_tape *tape, const ct_var *in) {
-    ct_var given[MOST_INPUTS];
-    for (size_t i = 0; i < s->inputs; i++)
+    ct_var *given = room(tape, s->inputs), y = ct_var_null();
+    for (size_t i = 0; given && i < s->inputs; i++)
         given[i] = in[s->data[i]];
-    ct_var y = s->fn(s->context, tape, s->inputs, given);
+    if (given)
+        y = s->fn(s->context, tape, s->inputs, given);
+    ct__free(given);
     if (ct_tape_status(tape) == CT_OK && (y.tape != tape || ct_var_is_null(y)))
         return ct__tape_fail(tape, CT_EINVAL, "the function returned no variable of its tape");
     return y;
@@ -99,21 +114,24 @@ static ct_var record_function(const struct segment *s, ct_tape *tape, const ct_v
 static ct_var record_order(const struct segment *s, int order, ct_tape *tape, const ct_var *in) {
     if (order == 0)
         return record_function(s, tape, in);
-    ct_var parts[CT__CUSTOM_INPUTS];
-    if (!record_parts(s, order, tape, in, parts))
-        return (ct_var){tape, CT__NO_NODE, 0};
     size_t wanted = level_of(s, order).wanted;
-    for (size_t i = 0; i < wanted; i++) {
-        const ct_tensor *value = ct_value(parts[i]);
-        parts[i] = ct_var_reshape(parts[i], 1, (int64_t[]){value ? (int64_t)ct_count(value) : 0});
+    ct_var *parts = room(tape, wanted), flat = {tape, CT__NO_NODE, 0};
+    if (parts && record_parts(s, order, tape, in, parts)) {
+        for (size_t i = 0; i < wanted; i++) {
+            const ct_tensor *value = ct_value(parts[i]);
+            int64_t count = value ? (int64_t)ct_count(value) : 0;
+            parts[i] = ct_var_reshape(parts[i], 1, &count);
+        }
+        flat = ct_var_concat(wanted, parts, 0);
     }
-    return ct_var_concat(wanted, parts, 0);
+    ct__free(parts);
+    return flat;
 }
 
 /* --- the value of a node --- */
 
 /* The items of all parts, one after the other. */
-static ct_tensor *flat_value(const ct_var *parts, size_t n) {
+static __attribute__((noinline)) ct_tensor *flat_value(const ct_var *parts, size_t n) {
     ct_tensor *rows[CT__CUSTOM_INPUTS] = {NULL}, *flat = NULL;
     bool done = true;
     for (size_t i = 0; i < n && done; i++) {
@@ -127,27 +145,40 @@ static ct_tensor *flat_value(const ct_var *parts, size_t n) {
     return flat;
 }
 
-static ct_tensor *value_on(const struct segment *s, ct_tape *tape, const ct_var *in) {
-    ct_var parts[CT__CUSTOM_INPUTS];
-    if (s->order > 0)
-        return record_parts(s, s->order, tape, in, parts)
-                   ? flat_value(parts, level_of(s, s->order).wanted)
-                   : NULL;
-    ct_var y = record_order(s, 0, tape, in);
-    return ct_tape_status(tape) == CT_OK ? ct_copy(ct_value(y)) : NULL;
+/* The gradients of an order above 0. */
+static ct_tensor *gradient_on(const struct segment *s, ct_tape *tape, const ct_var *in) {
+    size_t wanted = level_of(s, s->order).wanted;
+    ct_var *parts = room(tape, wanted);
+    bool done = parts && record_parts(s, s->order, tape, in, parts);
+    ct_tensor *flat = done ? flat_value(parts, wanted) : NULL;
+    ct__free(parts);
+    return flat;
+}
+
+static ct_tensor *value_on(const struct segment *s, ct_tape *tape, size_t n,
+                           const ct_tensor *const *inputs) {
+    ct_var *in = room(tape, n);
+    ct_tensor *value = NULL;
+    for (size_t i = 0; in && i < n; i++)
+        in[i] = ct__is_active(inputs[i]) ? ct_leaf(tape, inputs[i], NULL)
+                                         : ct_constant(tape, inputs[i], NULL);
+    if (ct_tape_status(tape) == CT_OK && s->order > 0) {
+        value = gradient_on(s, tape, in);
+    } else if (ct_tape_status(tape) == CT_OK) {
+        ct_var y = record_order(s, 0, tape, in);
+        value = ct_tape_status(tape) == CT_OK ? ct_copy(ct_value(y)) : NULL;
+    }
+    ct__free(in);
+    return value;
 }
 
 static ct_tensor *run(void *context, size_t n, const ct_tensor *const *inputs) {
     const struct segment *s = context;
-    ct_var in[CT__CUSTOM_INPUTS];
     ct_tape *tape = ct_tape_new();
     if (!tape)
         return NULL;
     ct_tape_set_ieee(tape, s->ieee);
-    for (size_t i = 0; i < n; i++)
-        in[i] = ct__is_active(inputs[i]) ? ct_leaf(tape, inputs[i], NULL)
-                                         : ct_constant(tape, inputs[i], NULL);
-    ct_tensor *value = ct_tape_status(tape) == CT_OK ? value_on(s, tape, in) : NULL;
+    ct_tensor *value = value_on(s, tape, n, inputs);
     if (ct_tape_status(tape) != CT_OK)
         ct__fail(ct_tape_status(tape), who, "%s", ct_tape_message(tape));
     ct_tape_free(tape);
@@ -207,11 +238,13 @@ static void cut(const struct ct_custom_pull *pull, ct_var flat, ct_var *gradient
 
 static void pull_back(void *context, const struct ct_custom_pull *pull, ct_var *gradients) {
     ct_tape *tape = pull->tape;
-    ct_var in[2 * CT__CUSTOM_INPUTS + 1];
     size_t bytes, n = 0;
     struct segment *s = next_order(context, pull, &bytes);
-    if (!s)
+    ct_var *in = s ? room(tape, 2 * pull->n + 1) : NULL;
+    if (!in) {
+        ct__free(s);
         return;
+    }
     uint8_t *known = (uint8_t *)s + bytes - pull->n;
     in[n++] = pull->cotangent;
     for (size_t i = 0; i < pull->n; i++) {
@@ -229,6 +262,7 @@ static void pull_back(void *context, const struct ct_custom_pull *pull, ct_var *
         ct__tape_fail(tape, CT_EUNSUPPORTED,
                       "a derivative of this order has %zu inputs and there can be %d", n,
                       CT__CUSTOM_INPUTS);
+    ct__free(in);
     ct__free(s);
 }
 
@@ -247,7 +281,6 @@ static void tell_apart(struct segment *s, size_t n, const ct_var *inputs, ct_var
 }
 
 ct_var ct_var_recomputed(ct_function *fn, void *context, size_t n, const ct_var *inputs) {
-    ct_var distinct[MOST_INPUTS];
     if (!fn || !inputs) {
         ct__fail(CT_EINVAL, who, "the function or the inputs are NULL");
         return ct_var_null();
@@ -258,15 +291,19 @@ ct_var ct_var_recomputed(ct_function *fn, void *context, size_t n, const ct_var 
                  : ct_var_null();
     }
     size_t bytes = offsetof(struct segment, data) + n;
-    struct segment *s = ct__alloc_zero(bytes);
-    if (!s)
+    ct_var *distinct = room(inputs[0].tape, n);
+    struct segment *s = distinct ? ct__alloc_zero(bytes) : NULL;
+    if (!s) {
+        ct__free(distinct);
         return ct__tape_fail_in(who, inputs[0].tape, CT_ENOMEM, "out of memory");
+    }
     s->fn = fn;
     s->context = context;
     s->ieee = ct_tape_ieee(inputs[0].tape);
     s->inputs = (uint8_t)n;
     tell_apart(s, n, inputs, distinct);
     ct_var y = ct__record_custom(&recomputed, s, bytes, true, s->distinct, distinct);
+    ct__free(distinct);
     ct__free(s);
     return y;
 }

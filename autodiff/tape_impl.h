@@ -26,8 +26,10 @@ struct ct__attr {
     enum ct_activation activation;
     int64_t shape[CT_MAX_RANK]; /* a target shape, or a permutation */
     int64_t start, step, count; /* of a slice or its transpose */
-    double eps;                 /* what keeps a root or a quotient away from 0 */
-    struct ct__custom *custom;  /* of CT__OP_CUSTOM: what the node is, which it owns */
+    union {
+        double eps;                /* what keeps a root or a quotient away from 0 */
+        struct ct__custom *custom; /* of CT__OP_CUSTOM: what the node is, which it owns */
+    };
 };
 
 struct ct__node {
@@ -213,8 +215,9 @@ void ct__custom_free(struct ct__custom *custom);
 ct_var *ct__custom_parts(ct_tape *tape, uint32_t index, ct_var cotangent);
 /* Whether those contain what had been gathered for the inputs before. */
 bool ct__custom_takes_over(const ct_tape *tape, const struct ct__node *node);
+/* Inputs have the op 0. */
 static inline bool ct__is_custom(const struct ct__node *node) {
-    return node->kind == CT__NODE_OP && node->op == CT__OP_CUSTOM;
+    return node->op == CT__OP_CUSTOM;
 }
 
 #endif

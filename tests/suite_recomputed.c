@@ -9,13 +9,16 @@
 #include "case_tools.h"
 #include "ct_test.h"
 #include "custom_cases.h"
+#include "random_program.h"
 #include "dual/ct_dual.h"
 #include "scarce_memory.h"
 #include "tensor/ct_alloc.h"
 #include "tensor/ct_convert.h"
 #include "tensor/ct_make.h"
+#include "tensor/ct_names.h"
 #include "tensor/ct_ops.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +202,48 @@ START_TEST(segments_nest) {
 }
 END_TEST
 
+/* A sine, and beneath it the same again. */
+enum { DEPTH = 12, STACK = 256 * 1024 };
+struct depth {
+    int left;
+    step_fn *step;
+};
+
+static ct_var sines(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    const struct depth *depth = context;
+    struct depth *below = (struct depth *)context + 1;
+    (void)on;
+    ct_var h = ct_var_sin(in[0]);
+    return depth->left > 0 ? depth->step(sines, below, n, &h) : h;
+}
+
+/* On a small stack. */
+static void *differentiate_sines(void *result) {
+    static struct depth depths[2][DEPTH + 1];
+    ct_tensor *t = T1(0.7, -2), **dx = result;
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i <= DEPTH; i++)
+            depths[k][i] = (struct depth){DEPTH - i, k ? ct_var_recomputed : openly};
+        ct_vjp(sines, depths[k], 1, (const ct_tensor *[]){t}, NULL, NULL, &dx[k]);
+    }
+    ct_free(t);
+    return NULL;
+}
+
+START_TEST(segments_nest_deep_on_a_small_stack) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    ct_tensor *dx[2] = {NULL};
+    ck_assert_int_eq(pthread_attr_init(&attributes), 0);
+    ck_assert_int_eq(pthread_attr_setstacksize(&attributes, STACK), 0);
+    ck_assert_int_eq(pthread_create(&thread, &attributes, differentiate_sines, dx), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    pthread_attr_destroy(&attributes);
+    ck_assert(same_bits(dx[0], dx[1]));
+    ct_free(dx[0]), ct_free(dx[1]);
+}
+END_TEST
+
 /* The first two inputs are the same variable in one call. */
 static ct_var twice_used(void *context, ct_tape *on, size_t n, const ct_var *in) {
     (void)context, (void)on, (void)n;
@@ -318,6 +363,130 @@ START_TEST(sparse_patterns_see_through_it) {
 }
 END_TEST
 
+/* sum over the axis called "time", of a product whose names must meet. */
+static ct_var by_name(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    (void)context, (void)on, (void)n;
+    int axis = ct_axis_of(ct_value(in[0]), "time");
+    return ct_var_sum(ct_var_tanh(ct_var_matmul(in[0], in[1])), axis, false);
+}
+
+START_TEST(axes_are_found_by_name_again) {
+    struct inputs inputs = make_inputs(CT_F64, 16);
+    ct_tensor *named = ct_name_axes(inputs.t[0], 2, (const char *[]){"time", "unit"});
+    ct_var x[2] = {ct_leaf(tape, named, NULL), ct_leaf(tape, inputs.t[1], NULL)}, dx[2][2],
+           second[2][2];
+    for (int k = 0; k < 2; k++) {
+        ct_var y = (k ? ct_var_recomputed : openly)(by_name, NULL, 2, x);
+        ok(ct_grad(y, ct_var_null(), 2, x, dx[k]));
+        ok(ct_grad(ct_var_sum(ct_var_square(dx[k][0]), CT_ALL, false), ct_var_null(), 2, x,
+                   second[k]));
+    }
+    for (int k = 0; k < 2; k++) {
+        same("gradient", dx[0][k], dx[1][k]);
+        nearly("second order", second[0][k], second[1][k], 1e-12);
+    }
+    ct_free(named);
+    free_inputs(&inputs);
+}
+END_TEST
+
+static ct_var empty_product(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    (void)context, (void)on, (void)n;
+    return ct_var_matmul(ct_var_exp(in[0]), ct_var_sin(in[1]));
+}
+
+START_TEST(extents_of_zero) {
+    ct_tensor *a = ct_zeros(CT_F64, 2, (int64_t[]){2, 0}),
+              *b = ct_zeros(CT_F64, 2, (int64_t[]){0, 3});
+    ct_var x[2] = {ct_leaf(tape, a, NULL), ct_leaf(tape, b, NULL)}, dx[2], d2[2];
+    ct_var y = ct_var_recomputed(empty_product, NULL, 2, x);
+    ok(ct_grad(y, ct_var_null(), 2, x, dx));
+    ok(ct_grad_all(2, dx, NULL, 2, x, d2));
+    EXPECT("value", ct_copy(ct_value(y)), 0, 0, 0, 0, 0, 0, 0);
+    for (int k = 0; k < 2; k++) {
+        ck_assert(same_bits(ct_value(dx[k]), ct_value(x[k])));
+        ck_assert(same_bits(ct_value(d2[k]), ct_value(x[k])));
+    }
+    ct_free(a), ct_free(b);
+}
+END_TEST
+
+static ct_var mask_only(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    (void)context, (void)n;
+    ct_var one = ct_constant_of(on, CT_F64, 1), two = ct_constant_of(on, CT_F64, 2);
+    return ct_var_where(in[0], one, two);
+}
+
+START_TEST(masks_on_the_path_ask_nothing) {
+    ct_tensor *t = T1(1, -2);
+    ct_var x = ct_leaf(tape, t, NULL), dx;
+    ct_var mask = ct_var_greater(x, ct_constant_of(tape, CT_F64, 0));
+    ct_var y = ct_var_mul(ct_var_recomputed(mask_only, NULL, 1, &mask), x);
+    ok(ct_grad(y, ct_var_null(), 1, &x, &dx));
+    EXPECT("gradient", ct_copy(ct_value(dx)), 0, 1, 2);
+    ct_free(t);
+}
+END_TEST
+
+/* --- random programs as segments --- */
+
+enum { PROGRAMS = 400, PROGRAM_BYTES = 64 };
+
+struct random_chain {
+    step_fn *step;
+    struct program program;
+};
+
+/* Two segments of one program that share the inputs, which are used in between and after. */
+static ct_var random_chain_of(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    struct random_chain *c = context;
+    ct_var y = c->step(program_run, &c->program, n, in), moved[PROGRAM_INPUTS];
+    (void)on;
+    for (size_t i = 0; i < n; i++)
+        moved[i] = i == 1 ? in[i] : ct_var_mul(in[i], ct_var_tanh(y));
+    ct_var z = ct_var_tanh(c->step(program_run, &c->program, n, moved));
+    for (size_t i = 0; i < n; i++)
+        z = ct_var_add(z, ct_var_sum(ct_var_sin(in[i]), CT_ALL, false));
+    return ct_var_mul(z, y);
+}
+
+START_TEST(random_programs_as_segments_have_the_same_bits) {
+    for (uint64_t seed = 1; seed <= PROGRAMS; seed++) {
+        struct draw draw = {seed};
+        uint8_t bytes[PROGRAM_BYTES];
+        for (int i = 0; i < PROGRAM_BYTES; i++)
+            bytes[i] = (uint8_t)draw_bits(&draw);
+        char trace[1024] = "";
+        struct program program = {bytes, PROGRAM_BYTES, trace, sizeof trace};
+        int rank[PROGRAM_INPUTS];
+        int64_t shape[PROGRAM_INPUTS][4];
+        program_shapes(&program, rank, shape);
+        ct_tensor *x[PROGRAM_INPUTS], *v[PROGRAM_INPUTS], *made[2][3][PROGRAM_INPUTS];
+        for (int i = 0; i < PROGRAM_INPUTS; i++) {
+            x[i] = draw_tensor(&draw, CT_F32, rank[i], shape[i], -1, 1);
+            v[i] = draw_tensor(&draw, CT_F32, rank[i], shape[i], -1, 1);
+        }
+        const ct_tensor *const *in = (const ct_tensor *const *)x, *const *along =
+                                                                      (const ct_tensor *const *)v;
+        for (int closed = 0; closed < 2; closed++) {
+            struct random_chain chain = {closed ? ct_var_recomputed : openly, program};
+            ok(ct_vjp(random_chain_of, &chain, PROGRAM_INPUTS, in, NULL, NULL, made[closed][0]));
+            ok(ct_hvp(random_chain_of, &chain, PROGRAM_INPUTS, in, along, made[closed][1],
+                      made[closed][2]));
+        }
+        for (int which = 0; which < 3; which++)
+            for (int i = 0; i < PROGRAM_INPUTS; i++) {
+                ck_assert_msg(same_bits(made[0][which][i], made[1][which][i]),
+                              "program %u, %s of input %d: %s", (unsigned)seed,
+                              which == 2 ? "product" : "gradient", i, trace);
+                ct_free(made[0][which][i]), ct_free(made[1][which][i]);
+            }
+        for (int i = 0; i < PROGRAM_INPUTS; i++)
+            ct_free(x[i]), ct_free(v[i]);
+    }
+}
+END_TEST
+
 /* --- what is recorded, and errors --- */
 
 struct text {
@@ -422,7 +591,7 @@ static _Atomic size_t held, most;
 static void *take(void *context, size_t bytes, size_t align) {
     (void)context;
     void *block = aligned_alloc(align, (bytes + align - 1) / align * align);
-    size_t now = (held += block ? bytes : 0), before = most;
+    size_t more = block ? bytes : 0, now = atomic_fetch_add(&held, more) + more, before = most;
     while (now > before && !atomic_compare_exchange_weak(&most, &before, now))
         continue;
     return block;
@@ -518,11 +687,16 @@ Suite *suite_recomputed(void) {
     tcase_add_loop_test(tc, reverse_mode_of_three_orders, 0, 2);
     tcase_add_loop_test(tc, over_duals, 0, 2);
     tcase_add_test(tc, segments_nest);
+    tcase_add_test(tc, segments_nest_deep_on_a_small_stack);
     tcase_add_test(tc, an_input_given_twice);
     tcase_add_test(tc, inputs_that_get_no_gradient);
     tcase_add_test(tc, dropout_draws_the_same_mask);
     tcase_add_test(tc, the_tapes_option_is_the_segments);
     tcase_add_test(tc, sparse_patterns_see_through_it);
+    tcase_add_test(tc, axes_are_found_by_name_again);
+    tcase_add_test(tc, extents_of_zero);
+    tcase_add_test(tc, masks_on_the_path_ask_nothing);
+    tcase_add_test(tc, random_programs_as_segments_have_the_same_bits);
     tcase_add_test(tc, two_ops_are_recorded);
     tcase_add_test(tc, errors_of_the_function_are_the_ops);
     tcase_add_test(tc, wrong_calls);
