@@ -55,6 +55,7 @@ POWER(pow_3, 3) POWER(pow_5, 5)
 FN(zero_to_the, ct_var_pow(K(0), *x))
 FN(clamp, ct_var_clamp(x[0], x[1], x[2]))
 FN(clamp_0_1, ct_var_clamp(*x, K(0), K(1)))
+FN(maximum_with_0, ct_var_maximum(*x, K(0)))
 FN(max_all, ct_var_max(*x, CT_ALL, false))
 FN(min_all, ct_var_min(*x, CT_ALL, false))
 FN(max_of_rows, ct_var_max(as_rows(*x, 2), 1, false))
@@ -124,6 +125,7 @@ const struct cell convention_cells[] = {
     TWO("`relu` at 0 and NaN", NULL, fn_relu_grad, N(3, 3, 3, 3), N(0, 1, -1, QNAN), N(0, 3, 0, 0), N(0, 1, 0, 0), N(0, 0, 0, 0), N(0, 0, 0, 0), N(0, 0, 0, 0)),
 
     TWO("`maximum`, `minimum` at equality", "B002", fn_maximum, N(1, 0, -0.0, 2, 1, QNAN, 1, QNAN, INF), N(1, -0.0, 0, 1, 2, 1, QNAN, QNAN, INF), N(1, 0, 0, 2, 2, QNAN, QNAN, QNAN, INF), N(0.5, 0.5, 0.5, 1, 0, 1, 0, 0.5, 0.5), N(0.5, 0.5, 0.5, 0, 1, 0, 1, 0.5, 0.5), N(0, 0, 0, 0, 0, 0, 0, 0, 0), N(0, 0, 0, 0, 0, 0, 0, 0, 0)),
+    ONE("`maximum`, `minimum` at equality", "B002", maximum_with_0, N(0, -0.0, 1, -1), N(0, 0, 1, 0), N(0.5, 0.5, 1, 0), N(0, 0, 0, 0)),
     TWO("`maximum`, `minimum` at equality", "B002", fn_minimum, N(1, 0, -0.0, 2, 1, QNAN, 1, QNAN, -INF), N(1, -0.0, 0, 1, 2, 1, QNAN, QNAN, -INF), N(1, -0.0, -0.0, 1, 1, QNAN, QNAN, QNAN, -INF), N(0.5, 0.5, 0.5, 0, 1, 1, 0, 0.5, 0.5), N(0.5, 0.5, 0.5, 1, 0, 0, 1, 0.5, 0.5), N(0, 0, 0, 0, 0, 0, 0, 0, 0), N(0, 0, 0, 0, 0, 0, 0, 0, 0)),
     TWO("`fmax`, `fmin` with NaN", NULL, fn_fmax, N(1, QNAN, 1, QNAN), N(1, 1, QNAN, QNAN), N(1, 1, 1, QNAN), N(0.5, 0, 1, 0.5), N(0.5, 1, 0, 0.5), N(0, 0, 0, 0), N(0, 0, 0, 0)),
     TWO("`fmax`, `fmin` with NaN", NULL, fn_fmin, N(1, QNAN, 1, QNAN), N(1, 1, QNAN, QNAN), N(1, 1, 1, QNAN), N(0.5, 0, 1, 0.5), N(0.5, 1, 0, 0.5), N(0, 0, 0, 0), N(0, 0, 0, 0)),
