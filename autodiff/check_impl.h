@@ -147,7 +147,7 @@ ct_var ct__op_call(void *context, ct_tape *tape, size_t n, const ct_var *inputs)
 size_t ct__find_guilty(struct ct__problem *p, const struct ct_check_options *options,
                        const struct ct__check_seam *seam, const char **name);
 
-/* --- check_sample.c --- */
+/* --- check_op.c --- */
 
 /* The inputs of one run: f64, masks of bool, labels of i64. */
 struct ct__drawn {
@@ -165,8 +165,6 @@ ct_status ct__draw_items(enum ct_op op, int64_t count, uint64_t seed, struct ct_
 void ct__draw_free(struct ct__drawn *drawn);
 /* Records the op of the context, a struct ct__op_call; a comparison is seen through a choice. */
 ct_function *ct__op_function(enum ct_op op);
-
-/* --- check_op.c --- */
 
 /* ct_check_op() with planted answers. */
 ct_status ct__check_op_with(enum ct_op op, const struct ct_check_options *options,

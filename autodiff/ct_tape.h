@@ -13,6 +13,9 @@
  * open in which order the arguments of a call are evaluated. Where two arguments of one call record,
  * name one in a statement before it, and every compiler makes the same tape and the same bits.
  *
+ * Kinks and ends of domains: what a derivative is at a tie, at 0, at an infinity is one table for every mode,
+ * docs/conventions.md. Products with a derivative are smul(), in which a zero absorbs.
+ *
  * Threads: a tape belongs to one thread at a time; different threads use different tapes freely.
  */
 #ifndef CT_TAPE_H
@@ -177,6 +180,9 @@ CT_API ct_var ct_var_take(ct_var x, int axis, ct_var index);
  *  for the order of the sum, in which @p t comes last. */
 CT_API ct_var ct_var_scatter_add(ct_var t, int axis, ct_var index, ct_var source);
 CT_API ct_var ct_var_index_add(ct_var t, int axis, ct_var index, ct_var source);
+/** ct_scatter(): @p t with the items of @p source at their places. Where places repeat, the last in row-major
+ *  order wins, and it alone has the gradient; @p t has it where nothing was put. */
+CT_API ct_var ct_var_scatter(ct_var t, int axis, ct_var index, ct_var source);
 /** @p n > 0 variables one after the other along an axis, and along a new one. */
 CT_API ct_var ct_var_concat(size_t n, const ct_var *x, int axis);
 CT_API ct_var ct_var_stack(size_t n, const ct_var *x, int axis);
@@ -195,6 +201,10 @@ CT_API ct_var ct_var_variance(ct_var x, int axis, int64_t ddof, bool keepdims);
 CT_API ct_var ct_var_variance_axes(ct_var x, int n, const int *axes, int64_t ddof, bool keepdims);
 CT_API ct_var ct_var_std(ct_var x, int axis, int64_t ddof, bool keepdims);
 CT_API ct_var ct_var_std_axes(ct_var x, int n, const int *axes, int64_t ddof, bool keepdims);
+/** ct_norm(): orders 1, 2, infinity, -infinity and any above 0; not 0, which counts. The derivative at the zero
+ *  vector, and by an item that is 0, is 0; items that tie for an infinite order share. Nothing overflows on the way. */
+CT_API ct_var ct_var_norm(ct_var x, int axis, double order, bool keepdims);
+CT_API ct_var ct_var_norm_axes(ct_var x, int n, const int *axes, double order, bool keepdims);
 CT_API ct_var ct_var_matmul(ct_var a, ct_var b);
 /**
  * f(x w + b), x [..., in], w [in, out], b [out]. Recorded as one `dense` where the derivative of f can be

@@ -199,6 +199,15 @@ static void fail_constant(const struct ct__reduction *r, double n, int64_t ddof,
         ct__fail_value(r->who, r->t, value);
 }
 
+// The tangents of a dual that is NaN: there is no value near it that they could lead to.
+static void lose_tangents(const ct_scalar *scalar, char *item) {
+    const ct_scalar *part = scalar;
+    while (part->base)
+        part = part->base;
+    for (size_t at = 0; at < scalar->size; at += part->size)
+        part->from_double(part, item + at, (double)NAN);
+}
+
 // The items are of a dense tensor, which the caller frees.
 static ct_tensor *make_constants(const struct ct__reduction *r, int64_t ddof, struct constants *c) {
     const ct_scalar *scalar = r->t->scalar;
@@ -213,6 +222,8 @@ static ct_tensor *make_constants(const struct ct__reduction *r, int64_t ddof, st
             ct_free(items);
             return NULL;
         }
+    if (scalar->base && isnan(values[CONSTANTS - 1]))
+        lose_tangents(scalar, at + (CONSTANTS - 1) * scalar->size);
     c->block = at;
     c->last = at + scalar->size;
     c->divisor = at + 2 * scalar->size;

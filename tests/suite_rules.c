@@ -1,6 +1,7 @@
 /* Rules of structured ops at the places where formulas of others break: zeros in products, one item,
    repeated indices, overlapping windows, many parts. */
 
+#include "autodiff/ct_check.h"
 #include "autodiff/ct_derivatives.h"
 #include "autodiff/ct_var_ops.h"
 #include "case_tools.h"
@@ -8,6 +9,7 @@
 #include "dual/ct_dual.h"
 #include "tensor/ct_alloc.h"
 #include "tensor/ct_convert.h"
+#include "tensor/ct_index.h"
 
 #include <math.h>
 
@@ -123,14 +125,6 @@ START_TEST(products_along_axes_that_are_not_last) {
 }
 END_TEST
 
-START_TEST(the_product_of_one_zero) { /* B027 */
-    ct_var x = leaf(T1(0));
-    ct_var dx = grad(ct_var_prod(x, 0, false), x);
-    ck_assert_int_eq(ct_rank(ct_value(dx)), 1);
-    EXPECT("gradient", value(dx), 0, 1);
-}
-END_TEST
-
 START_TEST(the_product_of_nothing_has_no_slope) {
     ct_var x = leaf(ct_zeros(CT_F64, 2, (int64_t[]){0, 3}));
     ct_var y = ct_var_prod(x, 0, false);
@@ -165,7 +159,119 @@ START_TEST(variances_of_few_items) { /* B010, B011 */
 }
 END_TEST
 
+/* --- norms --- */
+
+static const double orders[] = {1, 2, (double)INFINITY, -(double)INFINITY, 3, 0.5};
+
+static ct_var norms(void *context, ct_tape *t, size_t n, const ct_var *in) {
+    (void)t, (void)n;
+    return ct_var_norm_axes(in[0], 2, (int[]){0, 2}, *(const double *)context, true);
+}
+
+/* The bits of ct_norm(), over axes; the derivatives of both orders by the check. What they are at kinks stands in
+   suite_conventions. */
+START_TEST(norms_are_those_of_tensors) {
+    double order = orders[_i];
+    ct_tensor *t = ct_ones(CT_F64, 3, (int64_t[]){2, 3, 4});
+    for (int64_t i = 0; i < 24; i++)
+        ct_set_flat(t, i, (i % 2 ? -0.1 : 0.1) * (double)(3 + i * 7 % 24));
+    ct_var x = leaf(ct_copy(t)), y = norms(&order, tape, 1, &x);
+    ct_tensor *right = ct_norm_axes(t, 2, (int[]){0, 2}, order, true);
+    ck_assert(same_bits(ct_value(y), right));
+    ct_free(right);
+    right = ct_norm(t, -1, order, false);
+    ck_assert(same_bits(ct_value(ct_var_norm(x, -1, order, false)), right));
+    struct ct_check_report report;
+    struct ct_check_options options = ct_check_options_init();
+    options.second_order = true;
+    const ct_tensor *in[] = {t};
+    ck_assert_int_eq(ct_check_gradient(norms, &order, 1, in, &options, &report), CT_OK);
+    ck_assert_msg(report.verdict == CT_CHECK_PASS, "order %g: %s", order, report.message);
+    ck_assert_uint_eq(report.checked, 48);
+    ct_free(right);
+    ct_free(t);
+}
+END_TEST
+
+START_TEST(norms_that_cannot_be_are_refused) {
+    static const struct {
+        double order;
+        int axis;
+        ct_status status;
+    } cases[] = {{0, 0, CT_EDOMAIN},
+                 {-1, 0, CT_EDOMAIN},
+                 {(double)NAN, 0, CT_EDOMAIN},
+                 {2, 1, CT_EAXIS},
+                 {1, 1, CT_EAXIS}};
+    ct_var x = leaf(T1(1, 2));
+    ct_mark mark = ct_tape_mark(tape);
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        ck_assert(ct_var_is_null(ct_var_norm(x, cases[k].axis, cases[k].order, false)));
+        ck_assert_int_eq(ct_tape_status(tape), cases[k].status);
+        ct_tape_rewind(tape, mark);
+    }
+    ct_error_clear();
+}
+END_TEST
+
 /* --- indices --- */
+
+static ct_var put(void *context, ct_tape *t, size_t n, const ct_var *in) {
+    (void)n;
+    return ct_var_scatter(in[0], 1, ct_constant(t, context, NULL), in[1]);
+}
+
+/* The bits of ct_scatter(), signs of zeros among them, and its derivatives by the check. */
+START_TEST(scattered_items_are_those_of_tensors) {
+    ct_tensor *t = T2(2, 3, 1, 2, 3, -0.0, 5, 6),
+              *source = T2(2, 4, -0.0, 8, 9, 10, 11, 12, 13, -0.0);
+    ct_tensor *index =
+        ct_from_doubles(CT_I64, 2, (int64_t[]){2, 4}, 8, (double[]){2, 2, 0, -1, 1, 1, 1, 1});
+    ct_tensor *right = ct_scatter(t, 1, index, source);
+    ct_var x = leaf(ct_copy(t)), z = leaf(ct_copy(source)), both[] = {x, z};
+    ct_var y = put(index, tape, 2, both);
+    ck_assert(right && same_bits(ct_value(y), right));
+    EXPECT("to t", value(grad(y, x)), 0, 0, 1, 0, 1, 0, 1);
+    EXPECT("to the source", value(grad(y, z)), 0, 0, 0, 1, 1, 0, 0, 0, 1);
+    struct ct_check_report report;
+    const ct_tensor *in[] = {t, source};
+    ck_assert_int_eq(ct_check_gradient(put, index, 2, in, NULL, &report), CT_OK);
+    ck_assert_msg(report.verdict == CT_CHECK_PASS, "%s", report.message);
+    ct_free(right), ct_free(t), ct_free(source), ct_free(index);
+}
+END_TEST
+
+START_TEST(scattering_nothing_is_the_tensor) {
+    ct_tensor *none = ct_zeros(CT_I64, 1, (int64_t[]){0});
+    ct_var x = leaf(T1(1, 2)), z = leaf(ct_zeros(CT_F64, 1, (int64_t[]){0}));
+    ct_var y = ct_var_scatter(x, 0, ct_constant(tape, none, NULL), z);
+    EXPECT("t", value(y), 0, 1, 2);
+    EXPECT("to t", value(grad(y, x)), 0, 1, 1);
+    ck_assert_uint_eq(ct_count(ct_value(grad(y, z))), 0);
+    ct_free(none);
+}
+END_TEST
+
+START_TEST(scatters_that_cannot_be_are_refused) {
+    ct_var x = leaf(T1(1, 2)), z = leaf(T1(1, 2, 3)), far = INDEX(0, 2, 1), two = INDEX(0, 1);
+    ct_var single = leaf(ct_zeros(CT_F32, 1, (int64_t[]){2}));
+    ct_mark mark = ct_tape_mark(tape);
+    ck_assert(ct_var_is_null(ct_var_scatter(x, 0, far, z)));
+    ck_assert_int_eq(ct_tape_status(tape), CT_EINDEX);
+    ct_tape_rewind(tape, mark);
+    ck_assert(ct_var_is_null(ct_var_scatter(x, 0, two, z)));
+    ck_assert_int_eq(ct_tape_status(tape), CT_ESHAPE);
+    ck_assert_ptr_nonnull(strstr(ct_tape_message(tape), "shape [3] and the index [2]"));
+    ct_tape_rewind(tape, mark);
+    ck_assert(ct_var_is_null(ct_var_scatter(x, 1, two, x)));
+    ck_assert_int_eq(ct_tape_status(tape), CT_EAXIS);
+    ct_tape_rewind(tape, mark);
+    ck_assert(ct_var_is_null(ct_var_scatter(x, 0, two, single)));
+    ck_assert_int_eq(ct_tape_status(tape), CT_EDTYPE);
+    ct_tape_rewind(tape, mark);
+    ct_error_clear();
+}
+END_TEST
 
 START_TEST(repeated_indices_all_count) { /* B120 */
     ct_var x = leaf(T2(3, 2, 1, 2, 3, 4, 5, 6)), w = leaf(T2(4, 2, 1, 2, 3, 4, 5, 6, 7, 8));
@@ -281,10 +387,14 @@ Suite *suite_rules(void) {
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, products_are_exact_at_zeros_to_second_order, 0, 5);
     tcase_add_test(tc, products_along_axes_that_are_not_last);
-    tcase_add_test(tc, the_product_of_one_zero);
     tcase_add_test(tc, the_product_of_nothing_has_no_slope);
     tcase_add_test(tc, a_recurrence_in_closed_form);
     tcase_add_test(tc, variances_of_few_items);
+    tcase_add_loop_test(tc, norms_are_those_of_tensors, 0, COUNT(orders));
+    tcase_add_test(tc, norms_that_cannot_be_are_refused);
+    tcase_add_test(tc, scattered_items_are_those_of_tensors);
+    tcase_add_test(tc, scattering_nothing_is_the_tensor);
+    tcase_add_test(tc, scatters_that_cannot_be_are_refused);
     tcase_add_test(tc, repeated_indices_all_count);
     tcase_add_test(tc, an_index_that_is_out_of_range_sticks);
     tcase_add_test(tc, many_parts_are_joined_in_order);
