@@ -15,6 +15,7 @@
 #include "tensor/ct_dense.h"
 #include "tensor/ct_dlpack.h"
 #include "tensor/ct_error.h"
+#include "tensor/ct_factor.h"
 #include "tensor/ct_index.h"
 #include "tensor/ct_format.h"
 #include "tensor/ct_iterate.h"
