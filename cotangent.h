@@ -42,6 +42,7 @@
 #include "autodiff/ct_network.h"
 #include "autodiff/ct_sparse.h"
 #include "autodiff/ct_tape.h"
+#include "autodiff/ct_var_factor.h"
 #include "autodiff/ct_var_ops.h"
 
 #include "nn/ct_nn.h"
