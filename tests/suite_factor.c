@@ -44,9 +44,9 @@ static double residual(int64_t n, int64_t k, int64_t p, const double *a, const d
     double worst = 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < p; j++) {
-            long double sum = a[i * p + j];
+            long double sum = (long double)a[i * p + j];
             for (int64_t s = 0; s < k; s++)
-                sum -= (long double)l[i * k + s] * m[s * p + j];
+                sum -= (long double)l[i * k + s] * (long double)m[s * p + j];
             worst = fmax(worst, (double)fabsl(sum));
         }
     return worst;
@@ -148,7 +148,7 @@ END_TEST
 static long double log_det(int64_t n, const double *items, int *sign) {
     long double *m = malloc((size_t)(n * n + 1) * sizeof *m), sum = 0;
     for (int64_t i = 0; i < n * n; i++)
-        m[i] = items[i];
+        m[i] = (long double)items[i];
     *sign = 1;
     for (int64_t k = 0; k < n; k++) {
         int64_t row = k, column = k;

@@ -11,6 +11,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The user's type is the example itself. */
+#define main factored_intervals_main
+int factored_intervals_main(void);
+#include "examples/intervals.c"
+#undef main
+
 Suite *suite_factor_calls(void);
 
 static size_t live;
@@ -112,6 +118,33 @@ START_TEST(fixed_point_numbers_are_factored_and_may_overflow) {
     ck_assert_ptr_null(inverse);
     expect_error(CT_EOVERFLOW, "does not fit fixed");
     ct_tensor *all[] = {a, b, fa, fb, wide, fw};
+    for (size_t i = 0; i < COUNT(all); i++)
+        ct_free(all[i]);
+}
+END_TEST
+
+/* What rounding does to a result lies inside the interval. */
+static void expect_enclosed(ct_tensor *bounds, ct_tensor *t) {
+    ok(bounds), ok(t);
+    struct interval items[64];
+    double values[64];
+    ck_assert_int_eq(ct_to_items(bounds, sizeof *items * ct_count(bounds), items), CT_OK);
+    ck_assert_int_eq(ct_to_doubles(t, ct_count(t), values), CT_OK);
+    for (size_t i = 0; i < ct_count(t); i++)
+        ck_assert_msg(items[i].low <= values[i] && values[i] <= items[i].high &&
+                          items[i].high - items[i].low < 1e-10,
+                      "item %zu, %.17g: [%.17g, %.17g]", i, values[i], items[i].low, items[i].high);
+    ct_free(bounds), ct_free(t);
+}
+
+START_TEST(a_type_of_ones_own_is_factored) {
+    ct_tensor *a = definite(CT_F64, 8, 1), *m = square(CT_F64, 8, 2), *b = square(CT_F64, 8, 3);
+    ct_tensor *wide_a = retyped(a, &intervals), *wide_m = retyped(m, &intervals);
+    ct_tensor *wide_b = retyped(b, &intervals);
+    expect_enclosed(ct_cholesky(wide_a), ct_cholesky(a));
+    expect_enclosed(ct_solve(wide_m, wide_b), ct_solve(m, b));
+    expect_enclosed(ct_det(wide_m), ct_det(m));
+    ct_tensor *all[] = {a, m, b, wide_a, wide_m, wide_b};
     for (size_t i = 0; i < COUNT(all); i++)
         ct_free(all[i]);
 }
@@ -351,6 +384,7 @@ Suite *suite_factor_calls(void) {
     tcase_add_loop_test(tc, duals_have_the_same_values, 0, 4 * 8);
     tcase_add_test(tc, values_are_those_of_pytorch);
     tcase_add_test(tc, pivots_are_chosen_by_values);
+    tcase_add_test(tc, a_type_of_ones_own_is_factored);
     tcase_add_test(tc, fixed_point_numbers_are_factored_and_may_overflow);
     tcase_add_test(tc, cholesky_reads_the_lower_triangle_alone);
     tcase_add_test(tc, empty_matrices_are_fine);
