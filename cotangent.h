@@ -15,6 +15,7 @@
 #include "tensor/ct_dense.h"
 #include "tensor/ct_dlpack.h"
 #include "tensor/ct_error.h"
+#include "tensor/ct_factor.h"
 #include "tensor/ct_index.h"
 #include "tensor/ct_format.h"
 #include "tensor/ct_iterate.h"
@@ -42,6 +43,7 @@
 #include "autodiff/ct_network.h"
 #include "autodiff/ct_sparse.h"
 #include "autodiff/ct_tape.h"
+#include "autodiff/ct_var_factor.h"
 #include "autodiff/ct_var_ops.h"
 
 #include "nn/ct_nn.h"

@@ -77,8 +77,9 @@ static bool draw_structured(enum ct_op op, const struct ct__sample *from, ct_ran
     for (int k = 0; k < from->inputs; k++) {
         bool is_label = from->labels > 0 && k == from->inputs - 1;
         struct ct__domain labels = {0, (double)from->labels};
-        if (!add_input(s, draw(random, is_label ? CT_I64 : CT_F64, from->rank[k], from->shape[k],
-                               is_label ? labels : ct__op_domain(op, k))))
+        ct_tensor *drawn = draw(random, is_label ? CT_I64 : CT_F64, from->rank[k], from->shape[k],
+                                is_label ? labels : ct__op_domain(op, k));
+        if (!add_input(s, ct__prepared(op, k, drawn)))
             return false;
     }
     s->call = (struct ct__op_call){.op = op, .attr = &from->attr};

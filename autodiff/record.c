@@ -26,6 +26,15 @@ const struct ct__op_record *ct__op_record(enum ct_op op) {
     return records[op];
 }
 
+ct_tensor *ct__prepared(enum ct_op op, int argument, ct_tensor *drawn) {
+    const struct ct__op_record *record = ct__op_record(op);
+    if (!drawn || !record || !record->prepare)
+        return drawn;
+    ct_tensor *prepared = record->prepare(argument, drawn);
+    ct_free(drawn);
+    return prepared;
+}
+
 /* --- errors --- */
 
 ct_var ct__fail_named(ct_tape *tape, const char *who, const char *name, int n,
@@ -87,10 +96,15 @@ ct_tape *ct__operands(int n, const ct_var *in, const ct_tensor *values[]) {
     return tape && values_of(tape, n, in, values) ? tape : NULL;
 }
 
-static inline ct_tensor *value_of(enum ct_op op, int n, const ct_tensor *const values[],
-                                  const struct ct__attr *attr) {
+static inline ct_tensor *value_of(enum ct_op op, int n, const ct_var *in,
+                                  const ct_tensor *const values[], const struct ct__attr *attr) {
     const struct ct__op_record *record = ct__op_record(op);
-    return record ? record->run(values, attr) : ct__apply("ct_apply", op, n, values);
+    if (!record)
+        return ct__apply("ct_apply", op, n, values);
+    if (!record->run_factored)
+        return record->run(values, attr);
+    const struct ct__lu *lu = ct__lu_at(in[0].tape, in[0].index);
+    return lu ? record->run_factored(lu, values, attr) : NULL;
 }
 
 static bool any_names(int n, const ct_tensor *const values[]) {
@@ -102,8 +116,8 @@ static bool any_names(int n, const ct_tensor *const values[]) {
 
 /* The same on operands without axis names: they belong to the user's axes and not to a rule, whose
    products of turned matrices would bring unlike or equal ones together. */
-static ct_tensor *nameless_value(enum ct_op op, int n, const ct_tensor *const values[],
-                                 const struct ct__attr *attr) {
+static ct_tensor *nameless_value(enum ct_op op, int n, const ct_var *in,
+                                 const ct_tensor *const values[], const struct ct__attr *attr) {
     const ct_tensor *operands[CT__MAX_INPUTS];
     ct_tensor *bare[CT__MAX_INPUTS] = {NULL}, *value = NULL;
     bool done = true;
@@ -113,7 +127,7 @@ static ct_tensor *nameless_value(enum ct_op op, int n, const ct_tensor *const va
         operands[i] = bare[i] ? bare[i] : values[i];
     }
     if (done)
-        value = value_of(op, n, operands, attr);
+        value = value_of(op, n, in, operands, attr);
     for (int i = 0; i < n; i++)
         ct_free(bare[i]);
     return value;
@@ -125,8 +139,8 @@ static inline __attribute__((always_inline)) ct_var run_op(ct_tape *tape, enum c
                                                            const ct_tensor *const values[],
                                                            const struct ct__attr *attr) {
     ct_tensor *value = tape->recording_backward && any_names(n, values)
-                           ? nameless_value(op, n, values, attr)
-                           : value_of(op, n, values, attr);
+                           ? nameless_value(op, n, in, values, attr)
+                           : value_of(op, n, in, values, attr);
     if (!value)
         return ct__fail_op(tape, op, n, values);
     return ct__append_op(tape, op, n, in, value, attr);

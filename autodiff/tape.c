@@ -30,6 +30,7 @@ ct_tape *ct_tape_new(void) {
 }
 
 static void drop_nodes(ct_tape *tape, size_t length) {
+    ct__drop_factors(tape, length);
     /* Newest first: a view is freed before what it views, and buffers return in the order in which
        the next turn of a loop asks for them. */
     while (tape->length > length) {
@@ -46,6 +47,7 @@ void ct_tape_free(ct_tape *tape) {
     if (!tape)
         return;
     drop_nodes(tape, 0);
+    ct__free_factors(tape);
     ct__free(tape->nodes);
     ct__free(tape->attrs);
     ct__free(tape->text);

@@ -3,6 +3,7 @@
 #define CT_TAPE_IMPL_H
 
 #include "autodiff/ct_tape.h"
+#include "tensor/factor.h"
 
 /* Of an op of the table; a custom op may have more. */
 enum { CT__MAX_INPUTS = 4 };
@@ -72,6 +73,7 @@ struct ct_tape {
     uint32_t *sweep; /* scratch of ct_grad: cotangent node per node, kept for the next call */
     uint8_t *wanted; /* scratch of ct_grad: does the node lead to an x */
     size_t sweep_capacity;
+    struct ct__factors *factors; /* of matrices among the nodes, or NULL (factors.c) */
     ct_status status;
     char message[512];
 };
@@ -108,9 +110,15 @@ struct ct__op_record {
     int inputs;
     /* The value. Any scalar type: duals run the same lines. NULL with ct_error() on failure. */
     ct_tensor *(*run)(const ct_tensor *const in[], const struct ct__attr *attr);
+    /* Or NULL: the same bits from the LU factorisation of the first operand, which the tape makes once
+       for all nodes that ask for it. */
+    ct_tensor *(*run_factored)(const struct ct__lu *lu, const ct_tensor *const in[],
+                               const struct ct__attr *attr);
     /* The cotangent of argument i, recorded as ops; ct__flat() when it is declared zero. */
     ct_var (*pull)(const struct ct__pull *p, int argument);
     const char *pull_text[CT__MAX_INPUTS]; /* the same in words, for docs and tooltips */
+    /* Or NULL: makes of what was drawn for an argument of a sample a new tensor in the op's domain. */
+    ct_tensor *(*prepare)(int argument, const ct_tensor *drawn);
     const struct ct__sample *samples;
     int sample_count;
     const struct ct__error_sample *errors;
@@ -119,6 +127,8 @@ struct ct__op_record {
 
 /* NULL for elementwise ops; the custom op has one. */
 const struct ct__op_record *ct__op_record(enum ct_op op);
+/* An argument of a sample from what was drawn for it, which it takes; NULL passes through. */
+ct_tensor *ct__prepared(enum ct_op op, int argument, ct_tensor *drawn);
 
 /* Terms of one pull: five letters and one per word. tests/suite_grad.c counts the words of every
    row. */
@@ -164,6 +174,15 @@ enum { CT__SCOPE_BYTES = 128 };
 void ct__describe_operands(char *text, size_t size, int n, const ct_tensor *const in[]);
 /* "layer0/dense" of a scope and those around it; "" for CT__NO_NODE. */
 void ct__describe_scope(const ct_tape *tape, uint32_t scope, char text[CT__SCOPE_BYTES]);
+
+/* --- factors.c --- */
+
+/* The LU factorisation of a node's value, made at the first call; NULL with ct_error(). It stays until
+   the node goes. */
+const struct ct__lu *ct__lu_at(ct_tape *tape, uint32_t node);
+/* Drops those of the nodes from `length` on. */
+void ct__drop_factors(ct_tape *tape, size_t length);
+void ct__free_factors(ct_tape *tape);
 
 /* --- tape.c --- */
 

@@ -8,12 +8,14 @@
 
 /* ---- structured ops, by their records' samples */
 
-static void draw_sample(const struct ct__sample *sample, const ct_scalar *scalar, ct_tensor *in[]) {
+static void draw_sample(enum ct_op op, const struct ct__sample *sample, const ct_scalar *scalar,
+                        ct_tensor *in[]) {
     struct draw draw = {11};
     for (int i = 0; i < sample->inputs; i++) {
         bool labels = sample->labels > 0 && i == sample->inputs - 1;
         in[i] = draw_tensor(&draw, labels ? CT_I64 : scalar, sample->rank[i], sample->shape[i],
                             labels ? 0 : -2, labels ? (double)sample->labels : 2);
+        in[i] = ct__prepared(op, i, in[i]);
     }
 }
 
@@ -38,7 +40,7 @@ static ct_tensor *lay_any(const ct_tensor *t, int which) {
 static void check_sample(enum ct_op op, const struct ct__sample *sample, const ct_scalar *scalar) {
     const struct ct__op_record *record = ct__op_record(op);
     ct_tensor *in[CT__MAX_INPUTS] = {NULL};
-    draw_sample(sample, scalar, in);
+    draw_sample(op, sample, scalar, in);
     ct_tensor *right = run(record, in, &sample->attr);
     ck_assert_msg(right != NULL, "%s: %s", ct_op_name(op), ct_error()->message);
     for (int which = 0; which < LAYOUT_REPEATED; which++) {
@@ -69,7 +71,7 @@ START_TEST(structured_row_is_the_same_on_duals) {
     for (int k = 0; record && k < record->sample_count; k++) {
         const struct ct__sample *sample = &record->samples[k];
         ct_tensor *in[CT__MAX_INPUTS] = {NULL}, *lifted[CT__MAX_INPUTS] = {NULL};
-        draw_sample(sample, CT_F64, in);
+        draw_sample((enum ct_op)_i, sample, CT_F64, in);
         for (int i = 0; i < sample->inputs; i++)
             lifted[i] = ct_dtype(in[i]) == CT_F64 ? ct_dual(in[i], in[i]) : ct_copy(in[i]);
         ct_tensor *y = run(record, in, &sample->attr), *dual = run(record, lifted, &sample->attr);
@@ -92,7 +94,7 @@ START_TEST(structured_row_refuses_what_does_not_fit) {
     for (int k = 0; record && k < record->error_count; k++) {
         const struct ct__error_sample *error = &record->errors[k];
         ct_tensor *in[CT__MAX_INPUTS] = {NULL};
-        draw_sample(&error->sample, CT_F64, in);
+        draw_sample(op, &error->sample, CT_F64, in);
         ct_tape *tape = ct_tape_new();
         ct_var x[CT__MAX_INPUTS];
         for (int i = 0; i < error->sample.inputs; i++)

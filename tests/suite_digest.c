@@ -172,6 +172,7 @@ static void add_sample(struct lines *lines, enum ct_op op, const ct_scalar *scal
         ct_tensor *t =
             draw_tensor(&draw, labels ? CT_I64 : scalar, sample->rank[i], sample->shape[i],
                         labels ? 0 : -2, labels ? (double)sample->labels : 2);
+        t = ct__prepared(op, i, t);
         x[i] = input(tape, t);
         ct_free(t);
     }

@@ -11,12 +11,14 @@
 #include "fixed/ct_fixed.h"
 #include "op_oracle.h"
 #include "tensor/ct_convert.h"
+#include "tensor/ct_factor.h"
 #include "tensor/ct_format.h"
 #include "tensor/ct_index.h"
 #include "tensor/ct_iterate.h"
 #include "tensor/ct_linalg.h"
 #include "tensor/ct_make.h"
 #include "tensor/ct_names.h"
+#include "tensor/ct_ops.h"
 #include "tensor/ct_random.h"
 #include "tensor/ct_write.h"
 
@@ -319,6 +321,52 @@ static ct_tensor *through_bytes(const ct_tensor *t, enum ct_byte_order order) {
         result = ct_from_bytes(ct_dtype(t), ct_rank(t), ct_shape(t), order, size, bytes);
     free(bytes);
     return result;
+}
+
+/* A matrix with a heavy diagonal, which is positive definite as far as its lower triangle tells. */
+static ct_tensor *heavy(const ct_tensor *t) {
+    if (!t)
+        return nothing_of();
+    ct_tensor *one = ct_eye(ct_dtype(t), ct_extent(t, -1), ct_extent(t, -1), 0);
+    ct_tensor *hundred = one ? ct_full_like(one, 100) : NULL;
+    ct_tensor *diagonal = hundred ? ct_mul(one, hundred) : NULL;
+    ct_tensor *sum = diagonal ? ct_add(t, diagonal) : NULL;
+    ct_free(one), ct_free(hundred), ct_free(diagonal);
+    return sum;
+}
+
+static ct_tensor *cholesky_of(const ct_tensor *t) {
+    ct_tensor *sum = heavy(t), *l = sum || !t ? ct_cholesky(sum) : NULL;
+    ct_free(sum);
+    return l;
+}
+
+static ct_tensor *triangle_solved(const ct_tensor *a, const ct_tensor *b, unsigned flags) {
+    ct_tensor *sum = heavy(a), *x = sum || !a ? ct_solve_triangular(sum, b, flags) : NULL;
+    ct_free(sum);
+    return x;
+}
+
+static ct_tensor *part_of_lu(const ct_tensor *t, int kept) {
+    ct_tensor *parts[2];
+    if (ct_lu(t, &parts[0], &parts[1]) != CT_OK)
+        return NULL;
+    ct_free(parts[1 - kept]);
+    return parts[kept];
+}
+
+static ct_tensor *lu_solved(const ct_tensor *a, const ct_tensor *b) {
+    ct_tensor *lu, *order;
+    if (ct_lu(a, &lu, &order) != CT_OK)
+        return NULL;
+    ct_tensor *x = ct_lu_solve(lu, order, b, true);
+    ct_free(lu), ct_free(order);
+    return x;
+}
+
+static ct_tensor *part_of_slogdet(const ct_tensor *t, int kept) {
+    ct_tensor *part = NULL;
+    return ct_slogdet(t, kept ? NULL : &part, kept ? &part : NULL) == CT_OK ? part : NULL;
 }
 
 /* ---- writing */

@@ -2,6 +2,7 @@
 #ifndef CT_KERN_TABLE_H
 #define CT_KERN_TABLE_H
 
+#include "tensor/kernels/kern_factor.h"
 #include "tensor/kernels/kern_fold.h"
 #include "tensor/kernels/kern_matmul.h"
 
@@ -14,6 +15,7 @@ struct ct__real_kernels {
     ct_status (*matmul)(const ct_scalar *self, const struct ct_matmul_job *job);
     ct_status (*matmul_then)(const struct ct_matmul_job *job, const struct ct__finish *finish);
     ct_rows_fn *(*rows)(enum ct_op op);
+    ct__rank_one_fn *rank_one;
 };
 
 struct ct__kernels {
