@@ -76,13 +76,13 @@ static void compare(const char *what, struct candidate *c, int count) {
 static void run_tile(const struct candidate *c) {
     struct mm_tile t = c->tile;
     for (size_t q = 0; q < c->panels; q++) {
-        f32_tiles[1][c->vecs - 1][c->rows - 1](&t);
+        f32_tiles[c->vecs - 1][c->rows - 1](&t);
         t.b += MM_BLOCK * t.b_row;
     }
 }
 
 static void tune_tiles(size_t bytes, const char *where) {
-    static const size_t shapes[][2] = {{16, 1}, {14, 2}, {12, 2}, {9, 3}, {8, 3}, {7, 4}, {6, 4}};
+    static const size_t shapes[][2] = {{16, 1}, {14, 2}, {12, 2}, {8, 3}, {7, 3}, {6, 4}, {5, 4}};
     struct candidate c[CANDIDATES];
     char what[48];
     enum { SHAPES = sizeof shapes / sizeof *shapes };
@@ -93,6 +93,7 @@ static void tune_tiles(size_t bytes, const char *where) {
         snprintf(c[i].name, sizeof c[i].name, "%zux%zu", rows, vecs * 16);
         c[i].work = (double)(rows * vecs * panels);
         c[i].tile = (struct mm_tile){.kb = MM_BLOCK,
+                                     .whole = MM_BLOCK,
                                      .a = zeros(rows * 1088),
                                      .a_row = 1088,
                                      .a_col = 4,
@@ -101,8 +102,8 @@ static void tune_tiles(size_t bytes, const char *where) {
                                      .c = zeros(rows * vecs * 64),
                                      .c_row = (ptrdiff_t)vecs * 64,
                                      .last = F32V_LANES,
-                                     .first = true,
-                                     .ahead = bytes > 1 << 16};
+                                     .first = true};
+        c[i].tile.next = c[i].tile.a;
     }
     snprintf(what, sizeof what, "tiles, f32, b in %s", where);
     compare(what, c, SHAPES);
@@ -147,7 +148,7 @@ static void tune_plans(size_t m, size_t n, size_t k) {
     compare(what, c, count);
     for (int keep = 0; keep < 4; keep++) {
         c[keep] = of_plan(m, n, k, memory);
-        c[keep].plan.keep = keep % 2;
+        c[keep].plan.pack = keep % 2;
         c[keep].plan.copy_a = keep / 2;
         c[keep].plan.heap = keep > 0;
         snprintf(c[keep].name, sizeof c->name, "%s",

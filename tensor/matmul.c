@@ -329,7 +329,7 @@ static bool small_job(const ct_tensor *a, const ct_tensor *b, struct ct_matmul_j
         return false;
     size_t m = (size_t)a->shape[0], k = (size_t)a->shape[1], n = (size_t)b->shape[1];
     if (b->shape[0] != a->shape[1] || m - 1 >= SMALL_PRODUCT || k - 1 >= SMALL_PRODUCT ||
-        n - 1 >= SMALL_PRODUCT || m * n > SMALL_PRODUCT / k)
+        n - 1 >= SMALL_PRODUCT || m * n * k > SMALL_PRODUCT)
         return false;
     ptrdiff_t size = (ptrdiff_t)scalar->size;
     *job = (struct ct_matmul_job){.m = m,

@@ -16,9 +16,8 @@
 // allow beside a row of b.
 #define MM_TO_4(XX, v)  XX(1, v) XX(2, v) XX(3, v) XX(4, v)
 #define MM_TO_6(XX, v)  MM_TO_4(XX, v) XX(5, v) XX(6, v)
-#define MM_TO_7(XX, v)  MM_TO_6(XX, v) XX(7, v)
-#define MM_TO_9(XX, v)  MM_TO_7(XX, v) XX(8, v) XX(9, v)
-#define MM_TO_12(XX, v) MM_TO_9(XX, v) XX(10, v) XX(11, v) XX(12, v)
+#define MM_TO_8(XX, v)  MM_TO_6(XX, v) XX(7, v) XX(8, v)
+#define MM_TO_12(XX, v) MM_TO_8(XX, v) XX(9, v) XX(10, v) XX(11, v) XX(12, v)
 #define MM_TO_14(XX, v) MM_TO_12(XX, v) XX(13, v) XX(14, v)
 #define MM_TO_16(XX, v) MM_TO_14(XX, v) XX(15, v) XX(16, v)
 
@@ -31,16 +30,18 @@ static const size_t mm_rows[MM_VECS + 1] = {0, 4, 4, 4, 4};
 enum { MM_VECS = 2, MM_MOST_ROWS = 12, MM_MOST_ITEMS = 12, MM_STACK_VECS = 2 };
 static const size_t mm_rows[MM_VECS + 1] = {0, 12, 6};
 #else
-#define MM_TILES(XX) MM_TO_16(XX, 1) MM_TO_14(XX, 2) MM_TO_9(XX, 3) MM_TO_7(XX, 4)
+#define MM_TILES(XX) MM_TO_16(XX, 1) MM_TO_14(XX, 2) MM_TO_8(XX, 3) MM_TO_6(XX, 4)
 enum { MM_VECS = 4, MM_MOST_ROWS = 16, MM_MOST_ITEMS = 28, MM_STACK_VECS = 2 };
-static const size_t mm_rows[MM_VECS + 1] = {0, 16, 14, 9, 7};
+static const size_t mm_rows[MM_VECS + 1] = {0, 16, 14, 8, 6};
+
 #endif
 
 // What was measured on a Sapphire Rapids Xeon (bench/tune_matmul.c), but for the first.
 enum {
     MM_BLOCK = 256,           // steps of k in a chain: the contract
     MM_CHAINS = 8,            // multiplications in flight: fewer take as long
-    MM_FAR = 2048,            // bytes between rows of b above which panels are copied
+    MM_TILE_COST = 80,        // multiplications in the time that a tile takes beside its own
+    MM_FAR = 4096,            // bytes between rows of b above which panels are copied
     MM_FEW_PANELS = 8,        // panels of rows for which a copy of b does not pay
     MM_MANY_PANELS = 4,       // panels of columns for which a copy of a pays
     MM_DIRECT = 1 << 21,      // multiplications up to which the caller works alone, without heap
@@ -49,6 +50,8 @@ enum {
     MM_TASKS = 64,            // tasks at most
     MM_CHUNK_BYTES = 1 << 19, // of a block of b where L2 is not known
     MM_AHEAD = 8,             // steps of k that rows of b are prefetched ahead
+    MM_STEPS = 4,             // of k at a time
+    MM_MANY_STEPS = 16,       // for which masks are worth avoiding
     MM_LINES = 8,             // rows of b that a single row of a meets at a time
     MM_DOTS = 4,              // vectors of columns of b that do
     MM_PAD = 64,              // bytes between copied rows of a, lest they share a set of L1
@@ -77,17 +80,20 @@ enum {
 
 // What one tile computes. Steps are in bytes.
 struct mm_tile {
-    size_t kb; // at most MM_BLOCK
+    size_t kb;    // at most MM_BLOCK
+    size_t whole; // the first of them, for which b has whole vectors
     const char *a;
     ptrdiff_t a_row, a_col;
     const char *b;
     ptrdiff_t b_row;
     char *c;
     ptrdiff_t c_row;
-    size_t last; // items in the last vector across
-    bool first;  // the first block of k: c is overwritten
-    void *keep;  // NULL, or where what is read of b is copied to
-    bool ahead;  // whether rows of b are prefetched
+    size_t last;  // items in the last vector across
+    bool first;   // the first block of k: c is overwritten
+    bool fetch_c; // prefetches: of the tile of c, of the panel of b to the right,
+    bool fetch_b;
+    const char *next; // and of a line here, then a step further on, each MM_STEPS steps of k
+    ptrdiff_t next_step;
 };
 
 typedef void mm_tile_fn(const struct mm_tile *t);
@@ -97,13 +103,15 @@ struct mm_plan {
     struct ct_matmul_job job;
     const struct ct__finish *finish; // NULL, or the epilogue
     bool swapped;
-    int vecs;                // across a panel of columns
-    size_t rows, width;      // of a tile at most
-    size_t chunk;            // columns whose block of b stays in L2
-    bool pack, keep, copy_a; // copies: of b, of b on the way, of a
-    bool heap;               // whether there is to be room for them
-    size_t band, bands;      // rows of a task, and their number
-    size_t task;             // columns of a task
+    int vecs;              // across a panel of columns
+    size_t rows, width;    // of a tile at most
+    size_t chunk;          // columns whose block of b stays in L2
+    bool pack, copy_a;     // copies: of b, of a
+    bool turn_a;           // whether a is to be copied for its layout if there is room
+    bool heap;             // whether there is to be room for them
+    bool fetch_b, fetch_c; // prefetches, when b and c come from beyond L1 and L2
+    size_t band, bands;    // rows of a task, and their number
+    size_t task;           // columns of a task
 };
 
 // Lines in panels of nearly equal heights, none above `most`.
@@ -174,7 +182,7 @@ static void mm_cut_tasks(struct mm_plan *plan) {
     wanted = wanted < MM_TASKS ? wanted : MM_TASKS;
     size_t panels = (job->m + plan->rows - 1) / plan->rows;
     size_t chunks = (job->n + plan->chunk - 1) / plan->chunk;
-    size_t bands = (wanted + chunks - 1) / chunks, least = plan->keep || plan->pack ? 6 : 2;
+    size_t bands = (wanted + chunks - 1) / chunks, least = plan->pack ? 6 : 2;
     size_t most = (panels + least - 1) / least;
     bands = bands < most ? bands : most;
     plan->band = (panels + bands - 1) / bands * plan->rows;
