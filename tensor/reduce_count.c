@@ -7,9 +7,9 @@
 
 enum {
     MASKS = 1024,
-    LONG = 32,         /* items that make a loop worth while */
-    SIDE_BY_SIDE = 64, /* counters that a compiler makes vectors of */
-    MOST = 255         /* rows that a counter of one byte takes */
+    LONG = 32,        /* items that make a loop worth while */
+    SIDE_BY_SIDE = 8, /* counters in a word */
+    MOST = 255        /* rows that a counter of one byte takes */
 };
 
 // By the type's own comparison of values: for types without the row.
@@ -21,16 +21,20 @@ static int64_t unequal(const ct_scalar *scalar, const char *x, ptrdiff_t step, s
     return count;
 }
 
-// counts[k] += mask[k], whole groups of them.
-static void count_row(unsigned char *counts, const unsigned char *mask, size_t n) {
-    for (size_t k = 0; k < n; k += SIDE_BY_SIDE)
-        for (size_t i = k; i < k + SIDE_BY_SIDE; i++)
-            counts[i] = (unsigned char)(counts[i] + mask[i]);
+// Bytes that are added a word at a time: none of them overflows.
+union bytes {
+    unsigned char byte[MASKS];
+    uint64_t word[MASKS / SIDE_BY_SIDE];
+};
+
+static void count_row(union bytes *counts, const union bytes *mask, size_t n) {
+    for (size_t i = 0; i < (n + SIDE_BY_SIDE - 1) / SIDE_BY_SIDE; i++)
+        counts->word[i] += mask->word[i];
 }
 
 // Results whose items lie further apart than they do: items are read across.
 static void count_columns(const ct_scalar *scalar, const struct ct_fold_job *job, char *zero) {
-    unsigned char mask[MASKS] = {0}, few[MASKS];
+    union bytes mask = {{0}}, few;
     int64_t counts[MASKS];
     ct_loop_fn *differ = ct_scalar_loop(scalar, CT_OP_not_equal);
     const ptrdiff_t step[] = {job->x_next, 0, 1};
@@ -40,14 +44,14 @@ static void count_columns(const ct_scalar *scalar, const struct ct_fold_job *job
         memset(counts, 0, sizeof counts);
         for (size_t i = 0; i < job->n;) {
             size_t end = job->n - i < MOST ? job->n : i + MOST;
-            memset(few, 0, sizeof few);
+            memset(&few, 0, sizeof few);
             for (; i < end; i++, x += job->x_step) {
-                char *const ptr[] = {x, zero, (char *)mask};
+                char *const ptr[] = {x, zero, (char *)mask.byte};
                 differ(scalar, CT_OP_not_equal, n, ptr, step);
-                count_row(few, mask, n);
+                count_row(&few, &mask, n);
             }
             for (size_t k = 0; k < n; k++)
-                counts[k] += few[k];
+                counts[k] += few.byte[k];
         }
         for (size_t k = 0; k < n; k++)
             memcpy(job->y + (ptrdiff_t)(j + k) * job->y_next, &counts[k], sizeof counts[k]);
