@@ -124,7 +124,8 @@ static ct_status run(const char *who, const struct axpby *w, const ct_tensor *x,
     const ct_tensor *in[] = {x, y};
     if (count == 0)
         return CT_OK;
-    size_t done = ct__for_rows(run_axpby, w, 2, in, rank, shape, count, w->scalar->size, to);
+    const struct ct__operand_work work = {run_axpby, NULL, w};
+    size_t done = ct__for_rows(&work, 2, in, rank, shape, count, w->scalar->size, to);
     if (done == count)
         return CT_OK;
     char what[80];

@@ -3,6 +3,7 @@
 #include "tensor/elementwise.h"
 
 #include "tensor/fail.h"
+#include "tensor/kernels/kern_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +28,12 @@ static const ct_scalar *common_scalar(const char *who, enum ct_op op, int n,
     return in[first]->scalar;
 }
 
+// The kernels of a type, where they have a loop for the op; else NULL.
+static const struct ct__real_kernels *kernels_for(const ct_scalar *scalar, enum ct_op op) {
+    const struct ct__real_kernels *kernels = ct__kernels_of(scalar);
+    return kernels && kernels->loops[op] ? kernels : NULL;
+}
+
 ct_status ct__elementwise_plan(const char *who, enum ct_op op, int n, const ct_tensor *const in[],
                                struct ct__elementwise *e) {
     e->op = op;
@@ -38,6 +45,7 @@ ct_status ct__elementwise_plan(const char *who, enum ct_op op, int n, const ct_t
     if (!e->loop)
         return !who ? CT_EDTYPE
                     : ct__fail(CT_EDTYPE, who, "%s has no %s", e->scalar->name, ct_op_name(op));
+    e->kernels = kernels_for(e->scalar, op);
     e->result = ct_op_gives_mask(op) ? CT_BOOL : e->scalar;
     return ct__broadcast_tensors(who, n, in, &e->rank, e->shape);
 }
@@ -122,12 +130,18 @@ static size_t run_loop(const void *context, size_t n, char *const ptr[], const p
     return e->loop(e->scalar, e->op, n, ptr, step);
 }
 
+static void run_plane(const void *context, size_t rows, size_t n, char *const ptr[],
+                      const ptrdiff_t step[], const ptrdiff_t next[]) {
+    const struct ct__elementwise *e = context;
+    e->kernels->plane(e->op, rows, n, ptr, step, next);
+}
+
 ct_status ct__elementwise_run(const char *who, const struct ct__elementwise *e,
                               const ct_tensor *const in[], size_t count, char *to) {
     if (count == 0)
         return CT_OK;
-    size_t done =
-        ct__for_rows(run_loop, e, e->n, in, e->rank, e->shape, count, e->result->size, to);
+    const struct ct__operand_work work = {run_loop, e->kernels ? run_plane : NULL, e};
+    size_t done = ct__for_rows(&work, e->n, in, e->rank, e->shape, count, e->result->size, to);
     return done == count ? CT_OK : fail_at(who, e, in, done);
 }
 
@@ -201,6 +215,55 @@ static inline ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *cons
     return NULL;
 }
 
+/* The operand whose shape the result has, where that is a matrix; else NULL. */
+static const ct_tensor *find_matrix(int n, const ct_tensor *const in[]) {
+    const ct_tensor *like = NULL;
+    for (int i = 0; i < n; i++) {
+        const ct_tensor *t = in[i];
+        if (!t || t->names || t->rank > 2)
+            return NULL;
+        if (t->rank == 2 && (!like || t->count > like->count))
+            like = t;
+    }
+    return like && like->shape[1] > 1 && like->count - 1 < SMALL ? like : NULL;
+}
+
+/* Sets an operand beside a matrix up, where it is dense or repeated along the rows. */
+static bool place_in_plane(const ct_tensor *t, const ct_tensor *like, ptrdiff_t *step,
+                           ptrdiff_t *next) {
+    ptrdiff_t size = (ptrdiff_t)t->scalar->size;
+    int64_t columns = t->rank > 0 ? t->shape[t->rank - 1] : 1;
+    int64_t rows = t->rank == 2 ? t->shape[0] : 1;
+    *step = columns == 1 ? 0 : t->strides[t->rank - 1] * size;
+    *next = rows == 1 ? 0 : t->strides[0] * size;
+    return (columns == 1 || columns == like->shape[1]) && (rows == 1 || rows == like->shape[0]) &&
+           (*step == 0 || *step == size);
+}
+
+/* A small matrix of f32 or f64 by one call: repeated rows and columns, and parts of larger matrices. */
+static ct_tensor *apply_plane(enum ct_op op, int n, const ct_tensor *const in[]) {
+    char *ptr[CT__MAX_OPERANDS];
+    ptrdiff_t step[CT__MAX_OPERANDS], next[CT__MAX_OPERANDS];
+    const ct_tensor *like = find_matrix(n, in);
+    const ct_scalar *scalar = like ? common_scalar(NULL, op, n, in) : NULL;
+    const struct ct__real_kernels *kernels = scalar ? kernels_for(scalar, op) : NULL;
+    if (!kernels)
+        return NULL;
+    for (int i = 0; i < n; i++) {
+        if (!place_in_plane(in[i], like, &step[i], &next[i]))
+            return NULL;
+        ptr[i] = ct__first(in[i]);
+    }
+    ct_tensor *out = ct__empty_like(ct_op_gives_mask(op) ? CT_BOOL : scalar, like);
+    if (!out)
+        return NULL;
+    ptr[n] = ct__first(out);
+    step[n] = (ptrdiff_t)out->scalar->size;
+    next[n] = step[n] * like->shape[1];
+    kernels->plane(op, (size_t)like->shape[0], (size_t)like->shape[1], ptr, step, next);
+    return out;
+}
+
 ct_tensor *ct__apply_small(enum ct_op op, int n, const ct_tensor *const in[], unsigned riders) {
     return apply_small(op, n, in, riders);
 }
@@ -226,6 +289,8 @@ static __attribute__((noinline)) ct_tensor *apply_planned(const char *who, enum 
 
 ct_tensor *ct__apply(const char *who, enum ct_op op, int n, const ct_tensor *const in[]) {
     ct_tensor *out = apply_small(op, n, in, ~0u);
+    if (!out && n > 1)
+        out = apply_plane(op, n, in);
     return out ? out : apply_planned(who, op, n, in);
 }
 

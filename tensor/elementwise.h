@@ -13,7 +13,8 @@ struct ct__elementwise {
     const ct_scalar *scalar; /* of the operands, but for the mask of a choice */
     const ct_scalar *result;
     ct_loop_fn *loop;
-    int rank; /* of the result */
+    const struct ct__real_kernels *kernels; /* with the loop too; or NULL */
+    int rank;                               /* of the result */
     int64_t shape[CT_MAX_RANK];
 };
 
@@ -43,10 +44,20 @@ ct_status ct__check_op(const char *who, enum ct_op op, int n);
 typedef size_t ct__operand_loop(const void *context, size_t n, char *const ptr[],
                                 const ptrdiff_t step[]);
 
-/* Calls `fn` until all `count` > 0 items of the shape are done, on several threads where that pays;
+/* Work on `rows` rows of n items, next[] bytes apart, all of which succeed. Steps are 0 or the item's size. */
+typedef void ct__operand_plane(const void *context, size_t rows, size_t n, char *const ptr[],
+                               const ptrdiff_t step[], const ptrdiff_t next[]);
+
+struct ct__operand_work {
+    ct__operand_loop *loop;
+    ct__operand_plane *plane; /* for repeated rows and columns; or NULL */
+    const void *context;
+};
+
+/* Calls the loop until all `count` > 0 items of the shape are done, on several threads where that pays;
    the operands are broadcast, the result has items of `size` bytes, dense from `to`. Returns how
    many items of the result are done: all, or the row-major place of the first that failed. */
-size_t ct__for_rows(ct__operand_loop *fn, const void *context, int n, const ct_tensor *const in[],
+size_t ct__for_rows(const struct ct__operand_work *work, int n, const ct_tensor *const in[],
                     int rank, const int64_t *shape, size_t count, size_t size, char *to);
 
 /* --- write.c --- */

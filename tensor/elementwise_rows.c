@@ -1,7 +1,8 @@
 /* Walks broadcast operands beside a dense result and hands out rows that are worth a call.
 
    Operands that lie as the result does, or are one item, need no walk: all is one call. Any other
-   layout is walked in one of three ways. Rows: the innermost loop is a call. Where it is short,
+   layout is walked in one of four ways. Planes: for types with kernels, two loops are a call, where all
+   rows are dense or one item. Rows: the innermost loop is a call. Where it is short,
    blocks of many rows: operands that do not lie as the result does are copied into a buffer that
    stays in L1, and the block is one call. Where an operand is dense along another loop than the
    result, as a transposed one is, tiles of that loop and the innermost: the operand's tile is
@@ -24,9 +25,11 @@
 enum {
     GRAIN = 1 << 14,        // items a thread takes at a time; below two of these one core is faster
     SHORT_ROW = 64,         // items that are not worth a call
+    PLANE_ROW = 32,         // the same for rows of a plane
     CHEAP_ROW = 512,        // the same where operands are packed by whole vectors
     BUFFER_BYTES = 1 << 14, // of a packed operand
     BLOCK_ITEMS = 1 << 11,  // that are worth a call
+    REPEATED_ITEMS = 1 << 10, // of repeated rows: a fraction of L1
     TILE_BYTES = 1 << 19,   // of a turned operand, in L2: long runs of the others are fetched ahead
     TILE_COLUMNS = 1 << 12, // items of a tile along the result's rows, at most
     TILE_ROWS = 64,         // rows of a tile, at most
@@ -42,6 +45,7 @@ enum handing { AS_IT_IS, PACKED, PACKED_ONCE };
 
 struct run {
     ct__operand_loop *fn;
+    ct__operand_plane *plane;
     const void *context;
     struct ct__nest nest; // steps are in bytes; the result is the last operand
     char *ptr[CT__MAX_OPERANDS];
@@ -50,6 +54,7 @@ struct run {
     int64_t tile_rows, tile_columns; // of tiles; of blocks the rows
     size_t largest;                  // bytes of an item of the operands of tiles
     bool streams;                    // past the caches
+    bool repeats;                    // blocks of which all that is packed is repeated rows
     atomic_bool failed;
 };
 
@@ -236,6 +241,45 @@ static void run_direct(void *context, size_t begin, size_t end) {
     end_calls(run);
 }
 
+// --- planes: rows that are dense or one item, without a call for each
+
+static void run_planes(void *context, size_t begin, size_t end) {
+    const struct run *run = context;
+    const struct ct__nest *nest = &run->nest;
+    int row = nest->rank - 1;
+    char *ptr[CT__MAX_OPERANDS];
+    ptrdiff_t step[CT__MAX_OPERANDS], next[CT__MAX_OPERANDS];
+    struct ct__walk walk;
+    for (int i = 0; i < nest->operands; i++) {
+        step[i] = (ptrdiff_t)nest->step[i][row];
+        next[i] = (ptrdiff_t)nest->step[i][row - 1];
+    }
+    ct__walk_start(&walk, nest, row, begin);
+    for (size_t at = begin, rows; at < end; at += rows) {
+        size_t left = (size_t)(nest->shape[row - 1] - walk.index[row - 1]);
+        rows = left < end - at ? left : end - at;
+        for (int i = 0; i < nest->operands; i++)
+            ptr[i] = run->ptr[i] + walk.at[i];
+        run->plane(run->context, rows, (size_t)nest->shape[row], ptr, step, next);
+        ct__walk_skip(&walk, nest, row - 1, (int64_t)rows - 1);
+        ct__walk_next(&walk, nest, row);
+    }
+}
+
+// Whether that is the way. A large result is written past the caches by calls for rows.
+static bool shall_run_planes(const struct run *run) {
+    const struct ct__nest *nest = &run->nest;
+    int last = nest->rank - 1;
+    if (!run->plane || run->streams || last < 1)
+        return false;
+    for (int i = 0; i < nest->operands - 1; i++) {
+        int64_t step = nest->step[i][last];
+        if (step != 0 && step != (int64_t)run->size[i])
+            return false;
+    }
+    return nest->shape[last] >= PLANE_ROW;
+}
+
 // --- blocks of short rows
 
 // Copies rows from the walk's place on; the walk goes over all loops but the innermost.
@@ -263,11 +307,41 @@ static void gather(const struct run *run, int operand, struct ct__walk walk, siz
     }
 }
 
+// Where all that is packed is repeated rows: packed once, and whole blocks are one call.
+static void run_repeated(const struct run *run, size_t begin, size_t end) {
+    const struct ct__nest *nest = &run->nest;
+    int last = nest->rank - 1, n = nest->operands - 1;
+    size_t columns = (size_t)nest->shape[last], most = (size_t)run->tile_rows;
+    size_t blocks = (end - begin) / most, left = (end - begin) % most;
+    struct buffers buffers;
+    char *ptr[CT__MAX_OPERANDS];
+    ptrdiff_t step[CT__MAX_OPERANDS], next[CT__MAX_OPERANDS];
+    struct ct__walk walk;
+    ct__walk_start(&walk, nest, last, begin);
+    for (int i = 0; i <= n; i++) {
+        bool packed = run->handing[i] == PACKED_ONCE;
+        step[i] = packed ? (ptrdiff_t)run->size[i] : (ptrdiff_t)nest->step[i][last];
+        next[i] = packed ? 0 : (ptrdiff_t)(most * columns) * step[i];
+        ptr[i] = packed ? buffers.bytes[i] : run->ptr[i] + walk.at[i];
+        if (packed)
+            gather(run, i, walk, blocks > 0 ? most : left, ptr[i]);
+    }
+    run->plane(run->context, blocks, most * columns, ptr, step, next);
+    for (int i = 0; i <= n; i++)
+        ptr[i] += (ptrdiff_t)blocks * next[i];
+    if (left > 0)
+        run->plane(run->context, 1, left * columns, ptr, step, next);
+}
+
 static void run_blocks(void *context, size_t begin, size_t end) {
     struct run *run = context;
     const struct ct__nest *nest = &run->nest;
     int last = nest->rank - 1, n = nest->operands - 1;
     size_t columns = (size_t)nest->shape[last], most = (size_t)run->tile_rows;
+    if (run->repeats) {
+        run_repeated(run, begin, end);
+        return;
+    }
     struct buffers buffers;
     char *ptr[CT__MAX_OPERANDS];
     ptrdiff_t step[CT__MAX_OPERANDS];
@@ -303,15 +377,20 @@ static bool plan_blocks(struct run *run) {
         return false;
     size_t most = BLOCK_ITEMS;
     bool cheap = true;
+    run->repeats = run->plane && !run->streams;
     for (int i = 0; i < n; i++) {
         bool dense = lies_dense(run, i) || stands_still(run, i, last + 1);
         run->handing[i] = dense ? AS_IT_IS : stands_still(run, i, last) ? PACKED_ONCE : PACKED;
         cheap = cheap && (run->handing[i] != PACKED || packs_fast(run, i));
+        run->repeats &= run->handing[i] != PACKED;
         size_t fit = BUFFER_BYTES / run->size[i];
         most = fit < most ? fit : most;
     }
     run->handing[n] = AS_IT_IS;
+    most = run->repeats ? REPEATED_ITEMS : most; // f32 and f64: they fit
     run->tile_rows = (int64_t)most / nest->shape[last];
+    if (run->repeats)
+        run->tile_rows = run->tile_rows / SIDE * SIDE; // whole lines
     return run->tile_rows >= MIN_TILE_ROWS && (cheap || nest->shape[last] < SHORT_ROW);
 }
 
@@ -478,7 +557,10 @@ static bool plan_tiles(struct run *run) {
 static void spread(struct run *run, size_t count) {
     const struct ct__nest *nest = &run->nest;
     int last = nest->rank - 1;
-    if (plan_blocks(run)) {
+    if (shall_run_planes(run)) {
+        size_t columns = (size_t)nest->shape[last];
+        ct__parallel_for(count / columns, GRAIN / columns + 1, run_planes, run);
+    } else if (plan_blocks(run)) {
         size_t columns = (size_t)nest->shape[last];
         ct__parallel_for(count / columns, GRAIN / columns + 1, run_blocks, run);
     } else if (plan_tiles(run)) {
@@ -505,11 +587,12 @@ static size_t run_whole(struct run *run, size_t count) {
     return do_direct(run, 0, count);
 }
 
-size_t ct__for_rows(ct__operand_loop *fn, const void *context, int n, const ct_tensor *const in[],
+size_t ct__for_rows(const struct ct__operand_work *work, int n, const ct_tensor *const in[],
                     int rank, const int64_t *shape, size_t count, size_t size, char *to) {
     struct run run;
-    run.fn = fn;
-    run.context = context;
+    run.fn = work->loop;
+    run.plane = work->plane;
+    run.context = work->context;
     atomic_init(&run.failed, false);
     if (plan_direct(&run, n, in, count, size, to))
         return run_whole(&run, count);

@@ -10,7 +10,7 @@
 
 #define REAL(type, isa)                                                                            \
     {                                                                                              \
-        ct__##type##_loops_##isa,                                                                  \
+        ct__##type##_loops_##isa, ct__##type##_plane_##isa,                                        \
             {ct__##type##_sum_##isa,  ct__##type##_max_##isa,    ct__##type##_min_##isa,           \
              ct__##type##_prod_##isa, ct__##type##_argmax_##isa, ct__##type##_argmin_##isa},       \
             ct__##type##_squares_##isa, ct__##type##_sizes_##isa, ct__##type##_spread_##isa,       \

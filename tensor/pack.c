@@ -70,6 +70,12 @@ REPEAT(repeat_8, uint64_t, v4u, x, x, x, x)
 
 void ct__repeat(size_t size, size_t rows, size_t columns, const char *from, ptrdiff_t row_step,
                 char *to) {
+    if (row_step == (ptrdiff_t)size && (size == 4 || size == 8)) {
+        size_t done = ct__moves()->repeat(size, rows, columns, from, to);
+        rows -= done;
+        from += done * size;
+        to += done * columns * size;
+    }
     if (size == 4)
         repeat_4(rows, columns, from, row_step, to);
     else if (size == 8)

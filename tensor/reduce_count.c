@@ -3,16 +3,14 @@
 #include "tensor/reduce_impl.h"
 
 #include "tensor/alloc.h"
+#include "tensor/move.h"
 
-enum { MASKS = 1024, LONG = 32 /* items that make a loop worth while */ };
-
-// The ones among mask bytes.
-static int64_t ones(const unsigned char *mask, size_t n) {
-    int64_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += mask[i];
-    return count;
-}
+enum {
+    MASKS = 1024,
+    LONG = 32,        /* items that make a loop worth while */
+    SIDE_BY_SIDE = 8, /* counters in a word */
+    MOST = 255        /* rows that a counter of one byte takes */
+};
 
 // By the type's own comparison of values: for types without the row.
 static int64_t unequal(const ct_scalar *scalar, const char *x, ptrdiff_t step, size_t n,
@@ -23,9 +21,20 @@ static int64_t unequal(const ct_scalar *scalar, const char *x, ptrdiff_t step, s
     return count;
 }
 
+// Bytes that are added a word at a time: none of them overflows.
+union bytes {
+    unsigned char byte[MASKS];
+    uint64_t word[MASKS / SIDE_BY_SIDE];
+};
+
+static void count_row(union bytes *counts, const union bytes *mask, size_t n) {
+    for (size_t i = 0; i < (n + SIDE_BY_SIDE - 1) / SIDE_BY_SIDE; i++)
+        counts->word[i] += mask->word[i];
+}
+
 // Results whose items lie further apart than they do: items are read across.
 static void count_columns(const ct_scalar *scalar, const struct ct_fold_job *job, char *zero) {
-    unsigned char mask[MASKS];
+    union bytes mask = {{0}}, few;
     int64_t counts[MASKS];
     ct_loop_fn *differ = ct_scalar_loop(scalar, CT_OP_not_equal);
     const ptrdiff_t step[] = {job->x_next, 0, 1};
@@ -33,11 +42,16 @@ static void count_columns(const ct_scalar *scalar, const struct ct_fold_job *job
         size_t n = job->count - j < MASKS ? job->count - j : MASKS;
         char *x = (char *)(uintptr_t)job->x + (ptrdiff_t)j * job->x_next;
         memset(counts, 0, sizeof counts);
-        for (size_t i = 0; i < job->n; i++, x += job->x_step) {
-            char *const ptr[] = {x, zero, (char *)mask};
-            differ(scalar, CT_OP_not_equal, n, ptr, step);
+        for (size_t i = 0; i < job->n;) {
+            size_t end = job->n - i < MOST ? job->n : i + MOST;
+            memset(&few, 0, sizeof few);
+            for (; i < end; i++, x += job->x_step) {
+                char *const ptr[] = {x, zero, (char *)mask.byte};
+                differ(scalar, CT_OP_not_equal, n, ptr, step);
+                count_row(&few, &mask, n);
+            }
             for (size_t k = 0; k < n; k++)
-                counts[k] += mask[k];
+                counts[k] += few.byte[k];
         }
         for (size_t k = 0; k < n; k++)
             memcpy(job->y + (ptrdiff_t)(j + k) * job->y_next, &counts[k], sizeof counts[k]);
@@ -62,7 +76,7 @@ static ct_status count_rows(void *context, const ct_scalar *scalar, const struct
             size_t n = job->n - i < MASKS ? job->n - i : MASKS;
             char *const ptr[] = {x + (ptrdiff_t)i * job->x_step, zero, (char *)mask};
             differ(scalar, CT_OP_not_equal, n, ptr, step);
-            count += ones(mask, n);
+            count += (int64_t)ct__moves()->count(n, mask);
         }
         memcpy(job->y + (ptrdiff_t)*done * job->y_next, &count, sizeof count);
     }

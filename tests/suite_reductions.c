@@ -523,12 +523,42 @@ START_TEST(tangents) {
 }
 END_TEST
 
+/* Counters of a byte are full after 255 rows; columns past a thousand are counted in groups. */
+START_TEST(counts_of_long_columns) {
+    static const int64_t tables[][2] = {{254, 40}, {255, 70}, {256, 1025}, {1021, 131}, {3000, 33}};
+    for (size_t s = 0; s < sizeof tables / sizeof *tables; s++) {
+        int64_t m = tables[s][0], n = tables[s][1];
+        float *items = malloc((size_t)(m * n) * sizeof *items);
+        ck_assert_ptr_nonnull(items);
+        for (int64_t i = 0; i < m * n; i++)
+            items[i] = i % n == 0 || i * 7919 % 13 > i % n % 13 ? (float)i + 1 : -0.0f;
+        ct_tensor *t = ct_from_items(CT_F32, 2, tables[s], (size_t)(m * n), items);
+        for (int axis = 0; axis < 2; axis++) {
+            ct_tensor *found = ct_count_nonzero(t, axis, false);
+            ck_assert_msg(found != NULL, "%s", ct_error()->message);
+            const int64_t *counts = ct_data(found);
+            for (int64_t k = 0; k < (axis == 0 ? n : m); k++) {
+                int64_t count = 0;
+                for (int64_t i = 0; i < (axis == 0 ? m : n); i++)
+                    count += items[axis == 0 ? i * n + k : k * n + i] != 0;
+                ck_assert_int_eq(counts[k], count);
+            }
+            ct_free(found);
+        }
+        ct_free(t);
+        free(items);
+    }
+    ck_assert_uint_eq(ct_live_blocks(), 0);
+}
+END_TEST
+
 Suite *suite_reductions(void) {
     Suite *suite = suite_create("reductions");
     TCase *tc = tcase_create("reductions");
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, against_the_oracle, 0, COUNT(table));
     tcase_add_loop_test(tc, tangents, 0, COUNT(table));
+    tcase_add_test(tc, counts_of_long_columns);
     suite_add_tcase(suite, tc);
     return suite;
 }

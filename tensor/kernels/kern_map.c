@@ -1,7 +1,6 @@
 /* Elementwise kernels: compiled once per instruction set, every row of the table for f32 and f64.
 
-   A loop is written for operands that are dense, or one item again and again, of which it is given
-   a vector. Operands with another stride are packed, a block at a time, into a buffer that stays in
+   A loop is written for rows of operands that are dense, or one item again and again. Operands with another stride are packed, a block at a time, into a buffer that stays in
    L1, and a strided result is unpacked from one: the arithmetic of an item is the same whatever the
    layout, and so are its bits. */
 
@@ -23,18 +22,39 @@
 
 /* ct__f32_loops_avx2 and so on. */
 #define LOOPS_NAME(type) CT_CAT(CT_CAT(CT_CAT(ct__, type), _loops_), ISA)
+#define PLANE_NAME(type) CT_CAT(CT_CAT(CT_CAT(ct__, type), _plane_), ISA)
 
 #define INLINE static inline __attribute__((always_inline, unused))
 
-enum { BLOCK = 256, MAX_ARITY = 3, NO_MASK = -1, VECTOR_BYTES = 64, MASK_BYTES = 16 };
+enum { BLOCK = 256, MAX_ARITY = 3, NO_MASK = -1, MASK_BYTES = 16 };
 
-/* One op of one type: a loop over operands that go on by step[i] items for each vector. */
+/* Rows of n items whose operands go on by step[i] items for each vector: by a vector where a row is dense,
+   by 0 where it is one item. From row to row are next bytes. */
+struct area {
+    size_t rows, n;
+    const char *x[MAX_ARITY];
+    size_t step[MAX_ARITY];
+    ptrdiff_t x_next[MAX_ARITY];
+    char *y;
+    ptrdiff_t y_next;
+};
+
+/* One op of one type. */
 struct map {
-    void (*dense)(size_t n, const void *const x[], const size_t step[], void *y);
+    void (*run)(const struct area *a);
     int arity;
     int mask_operand; /* the operand (or, at `arity`, the result) of one byte, or NO_MASK */
     size_t item, lanes;
 };
+
+INLINE void *result_row(const struct area *a, size_t row) {
+    return a->y + (ptrdiff_t)row * a->y_next;
+}
+
+INLINE const unsigned char *mask_row(const struct area *a, size_t row, unsigned char *one) {
+    const char *x = a->x[0] + (ptrdiff_t)row * a->x_next[0];
+    return a->step[0] != 0 ? (const unsigned char *)x : memset(one, *x, MASK_BYTES);
+}
 
 static size_t operand_size(const struct map *map, int i) {
     return i == map->mask_operand ? 1 : map->item;
@@ -53,21 +73,6 @@ static void pack(size_t size, size_t n, const char *from, ptrdiff_t step, char *
             to[i] = from[(ptrdiff_t)i * step];
 }
 
-/* A whole vector of one item, by one wide store: it is read at once. */
-static void spread(size_t size, const char *from, char *to) {
-    float x;
-    double y;
-    if (size == 8) {
-        memcpy(&y, from, 8);
-        f64v_store((double *)(void *)to, f64v_set1(y));
-    } else if (size == 4) {
-        memcpy(&x, from, 4);
-        f32v_store((float *)(void *)to, f32v_set1(x));
-    } else {
-        memset(to, *from, MASK_BYTES);
-    }
-}
-
 static void unpack(size_t size, size_t n, const char *from, char *to, ptrdiff_t step) {
     if (size == 8)
         for (size_t i = 0; i < n; i++)
@@ -80,51 +85,66 @@ static void unpack(size_t size, size_t n, const char *from, char *to, ptrdiff_t 
             to[(ptrdiff_t)i * step] = from[i];
 }
 
-static void run_strided(const struct map *map, size_t n, char *const ptr[],
-                        const ptrdiff_t step[], const void *const x[], const size_t next[]) {
+/* One row of which an operand or the result has another stride: by way of dense blocks. */
+static void run_strided(const struct map *map, const struct area *area, const ptrdiff_t step[],
+                        ptrdiff_t y_step) {
     _Alignas(64) char buffer[MAX_ARITY + 1][BLOCK * sizeof(double)];
     int last = map->arity;
-    bool dense_result = step[last] == (ptrdiff_t)operand_size(map, last);
-    for (size_t at = 0; at < n; at += BLOCK) {
-        size_t count = n - at < BLOCK ? n - at : BLOCK;
-        const void *block[MAX_ARITY];
+    bool dense_result = y_step == (ptrdiff_t)operand_size(map, last);
+    for (size_t at = 0; at < area->n; at += BLOCK) {
+        struct area block = *area;
+        block.n = area->n - at < BLOCK ? area->n - at : BLOCK;
         for (int i = 0; i < last; i++) {
             size_t size = operand_size(map, i);
-            const char *from = ptr[i] + (ptrdiff_t)at * step[i];
-            bool in_place = step[i] == (ptrdiff_t)size;
-            block[i] = in_place ? from : step[i] == 0 ? x[i] : buffer[i];
-            if (!in_place && step[i] != 0)
-                pack(size, count, from, step[i], buffer[i]);
+            block.x[i] = area->x[i] + (ptrdiff_t)at * step[i];
+            if (step[i] == 0 || step[i] == (ptrdiff_t)size)
+                continue;
+            pack(size, block.n, block.x[i], step[i], buffer[i]);
+            block.x[i] = buffer[i];
         }
-        char *y = ptr[last] + (ptrdiff_t)at * step[last];
-        map->dense(count, block, next, dense_result ? y : buffer[last]);
+        char *y = area->y + (ptrdiff_t)at * y_step;
+        block.y = dense_result ? y : buffer[last];
+        map->run(&block);
         if (!dense_result)
-            unpack(operand_size(map, last), count, buffer[last], y, step[last]);
+            unpack(operand_size(map, last), block.n, buffer[last], y, y_step);
     }
 }
 
-static void run_map(const struct map *map, size_t n, char *const ptr[], const ptrdiff_t step[]) {
-    _Alignas(64) char vector[MAX_ARITY][VECTOR_BYTES];
-    const void *x[MAX_ARITY];
-    size_t next[MAX_ARITY];
-    bool strided = step[map->arity] != (ptrdiff_t)operand_size(map, map->arity);
-    for (int i = 0; i < map->arity; i++) {
-        size_t size = operand_size(map, i);
-        x[i] = ptr[i];
-        next[i] = map->lanes;
-        if (step[i] == (ptrdiff_t)size)
-            continue;
-        strided |= step[i] != 0;
-        if (step[i] != 0)
-            continue;
-        spread(size, ptr[i], vector[i]);
-        x[i] = vector[i];
-        next[i] = 0;
+/* As run_plane(), row by row. */
+static void run_strided_rows(const struct map *map, const struct area *area,
+                             const ptrdiff_t step[]) {
+    struct area row = *area;
+    row.rows = 1;
+    for (size_t r = 0; r < area->rows; r++) {
+        run_strided(map, &row, step, step[map->arity]);
+        for (int i = 0; i < map->arity; i++)
+            row.x[i] += area->x_next[i];
+        row.y += area->y_next;
     }
+}
+
+INLINE void run_plane(const struct map *map, size_t rows, size_t n, char *const ptr[],
+                      const ptrdiff_t step[], const ptrdiff_t next[]) {
+    struct area area = {.rows = rows, .n = n};
+    int last = map->arity;
+    bool strided = step[last] != (ptrdiff_t)operand_size(map, last);
+    for (int i = 0; i < last; i++) {
+        area.x[i] = ptr[i];
+        area.step[i] = step[i] == 0 ? 0 : map->lanes;
+        area.x_next[i] = next[i];
+        strided |= step[i] != 0 && step[i] != (ptrdiff_t)operand_size(map, i);
+    }
+    area.y = ptr[last];
+    area.y_next = next[last];
     if (strided)
-        run_strided(map, n, ptr, step, x, next);
+        run_strided_rows(map, &area, step);
     else
-        map->dense(n, x, next, ptr[map->arity]);
+        map->run(&area);
+}
+
+static void run_map(const struct map *map, size_t n, char *const ptr[], const ptrdiff_t step[]) {
+    static const ptrdiff_t nowhere[MAX_ARITY + 1];
+    run_plane(map, 1, n, ptr, step, nowhere);
 }
 
 #define T     float
@@ -134,6 +154,7 @@ static void run_map(const struct map *map, size_t n, char *const ptr[], const pt
 #define VF(x) CT_CAT(f32v_, x)
 #define TF(x) CT_CAT(f32_, x)
 #define LOOPS LOOPS_NAME(f32)
+#define PLANE PLANE_NAME(f32)
 #include "tensor/kernels/kern_map.inc"
 #undef T
 #undef V
@@ -142,6 +163,7 @@ static void run_map(const struct map *map, size_t n, char *const ptr[], const pt
 #undef VF
 #undef TF
 #undef LOOPS
+#undef PLANE
 
 #define T     double
 #define V     f64v
@@ -150,4 +172,5 @@ static void run_map(const struct map *map, size_t n, char *const ptr[], const pt
 #define VF(x) CT_CAT(f64v_, x)
 #define TF(x) CT_CAT(f64_, x)
 #define LOOPS LOOPS_NAME(f64)
+#define PLANE PLANE_NAME(f64)
 #include "tensor/kernels/kern_map.inc"

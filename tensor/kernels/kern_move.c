@@ -3,7 +3,7 @@
 #include "tensor/kernels/kern_move.h"
 
 #include "tensor/kernels/vec.h"
-#include "tensor/kernels/vec_lanes.h"
+#include "tensor/kernels/vec_groups.h"
 
 #define INLINE static inline __attribute__((always_inline, unused))
 
@@ -33,13 +33,18 @@ INLINE void turn_items(size_t size, size_t m, size_t n, const char *restrict fro
 #define TF(x) CT_CAT(f32_, x)
 #define V     f32v
 #define M     f32m
+#define I     f32i
+#define LANE  int32_t
 #define LANES F32V_LANES
+#include "tensor/kernels/kern_repeat.inc"
 #include "tensor/kernels/kern_turn.inc"
 #undef T
 #undef VF
 #undef TF
 #undef V
 #undef M
+#undef I
+#undef LANE
 #undef LANES
 
 #define T     double
@@ -47,7 +52,10 @@ INLINE void turn_items(size_t size, size_t m, size_t n, const char *restrict fro
 #define TF(x) CT_CAT(f64_, x)
 #define V     f64v
 #define M     f64m
+#define I     f64i
+#define LANE  int64_t
 #define LANES F64V_LANES
+#include "tensor/kernels/kern_repeat.inc"
 #include "tensor/kernels/kern_turn.inc"
 
 // Bytes: squares of 16, neighbours interleaved four times.
@@ -134,6 +142,10 @@ static size_t select_items(size_t size, size_t n, const char *from, const unsign
                            char *to, const char *end) {
     return size == 4 ? f32_select(n, from, mask, to, end) : f64_select(n, from, mask, to, end);
 }
+
+static size_t repeat(size_t size, size_t rows, size_t columns, const char *from, char *to) {
+    return size == 4 ? f32_repeat(rows, columns, from, to) : f64_repeat(rows, columns, from, to);
+}
 #else
 static void turn(size_t size, size_t m, size_t n, const char *from, ptrdiff_t from_step, char *to,
                  ptrdiff_t to_step, bool large) {
@@ -167,6 +179,11 @@ static size_t select_items(size_t size, size_t n, const char *from, const unsign
     }
     return (size_t)(y - to) / size;
 }
+
+static size_t repeat(size_t size, size_t rows, size_t columns, const char *from, char *to) {
+    (void)size, (void)rows, (void)columns, (void)from, (void)to;
+    return 0;
+}
 #endif
 
 // Bytes count up to 255 of them side by side, which a compiler makes vectors of.
@@ -190,4 +207,5 @@ static void end(void) {
     ct_vec_stream_end();
 }
 
-const struct ct__moves CT_ISA_NAME(ct__moves) = {turn, stream, fill, end, count, select_items};
+const struct ct__moves CT_ISA_NAME(ct__moves) = {turn,  stream,       fill,  end,
+                                                 count, select_items, repeat};

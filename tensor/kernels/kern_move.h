@@ -24,6 +24,9 @@ struct ct__moves {
        on, which has room for all of them. */
     size_t (*select)(size_t size, size_t n, const char *from, const unsigned char *mask, char *to,
                      const char *end);
+    /* Rows of so many columns that repeat an item of 4 or 8 bytes each, as many as whole vectors make;
+       returns how many. */
+    size_t (*repeat)(size_t size, size_t rows, size_t columns, const char *from, char *to);
 };
 
 extern const struct ct__moves ct__moves_scalar, ct__moves_avx2, ct__moves_avx512;

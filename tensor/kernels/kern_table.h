@@ -4,11 +4,13 @@
 
 #include "tensor/kernels/kern_factor.h"
 #include "tensor/kernels/kern_fold.h"
+#include "tensor/kernels/kern_map.h"
 #include "tensor/kernels/kern_matmul.h"
 
 /* The kernels of one real type. */
 struct ct__real_kernels {
     ct_loop_fn *const *loops; /* CT_OP_COUNT entries, NULL for structured ops */
+    ct__plane_fn *plane;
     ct_fold_fn *fold[CT_FOLD_COUNT];
     ct_fold_fn *squares, *sizes, *spread;
     ct__dot_fn *dot;
