@@ -58,7 +58,7 @@ static ct_tensor *presence(ct_var x, int space, const int64_t *kernel, const str
     ct_tensor *ones = tape ? ct_ones(CT_F64, 2 + space, shape) : NULL;
     ct_var v = ones ? ct_constant(tape, ones, NULL) : ct_var_null();
     ct_var windows = ones ? flat_windows("presence", v, space, kernel, w) : v;
-    ct_tensor *result = ct_copy(ct_value(windows));
+    ct_tensor *result = ones ? ct_copy(ct_value(windows)) : NULL;
     ct_free(ones);
     ct_tape_free(tape);
     return result;

@@ -35,6 +35,7 @@
 enum {
     MAX_THREADS = 1024,
     DEFAULT_MAX_THREADS = 64,
+    WORKER_STACK = 1 << 20,
     SPIN_NS = 50000,       // as long as waking takes
     SPIN_LOOKS = 64,       // between two looks at the clock
     WAKE_WORTH_NS = 100000 // of work on one core that is left; half of it is one thread's share
@@ -259,18 +260,30 @@ static void *work(void *id) {
     }
 }
 
+/// What a call takes at most, and room for the loops of a user: the default of a thread may be as little as 128 KiB.
+static void ask_for_stack(pthread_attr_t *attr) {
+    size_t bytes;
+    if (pthread_attr_getstacksize(attr, &bytes) == 0 && bytes < WORKER_STACK)
+        (void)pthread_attr_setstacksize(attr, WORKER_STACK);
+}
+
 static void make_workers(int wanted) {
     sigset_t all, before;
+    pthread_attr_t attr;
+    if (pthread_attr_init(&attr) != 0)
+        return;
+    ask_for_stack(&attr);
     sigfillset(&all); // signals are for the program's own threads
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (pool.workers < wanted) {
         int i = pool.workers;
         atomic_store_explicit(&pool.ids[i], 0, memory_order_relaxed); // a parent's
-        if (pthread_create(&pool.threads[i], NULL, work, &pool.ids[i]) != 0)
+        if (pthread_create(&pool.threads[i], &attr, work, &pool.ids[i]) != 0)
             break;
         pool.workers++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
 }
 
 /// No lock is held meanwhile, lest a fork wait for it.
