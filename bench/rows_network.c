@@ -30,10 +30,7 @@ static ct_var avg_pool(const ct_var *x) {
 }
 
 static ct_var batch_norm(const ct_var *x) {
-    ct_var mean, variance;
-    if (ct_var_batch_moments(x[0], &mean, &variance) != CT_OK)
-        return ct_var_null();
-    return ct_var_batch_norm(x[0], mean, variance, x[1], x[2], 1e-5);
+    return ct_var_batch_norm_train(x[0], x[1], x[2], 1e-5, NULL, NULL);
 }
 
 static ct_var rms_norm(const ct_var *x) {
