@@ -112,6 +112,9 @@ CT_API ct_var ct_var_attention(ct_var q, ct_var k, ct_var v, ct_var mask);
 /** A mask of bool, [queries, keys], with which query i sees the keys 0 to i alone. */
 CT_API ct_var ct_var_causal_mask(ct_tape *tape, int64_t queries, int64_t keys);
 
+/** x log z, broadcast: 0 where x is 0 and z any number, 0 and infinity included; NaN where x or z is. The parts of entropies. */
+CT_API ct_var ct_var_xlogy(ct_var x, ct_var z);
+
 /** @name Losses
  *  They do not broadcast: [n, 1] against [n] is CT_ESHAPE. The mean is over all items. @{ */
 /** |x - target|. */

@@ -63,6 +63,12 @@ ct_var ct_var_smooth_l1(ct_var x, ct_var target, double beta, enum ct_reduction 
     return ct__gather_items(DIV(items, ct__constant_like(x, beta)), reduction);
 }
 
+ct_var ct_var_xlogy(ct_var x, ct_var z) {
+    ct_var product = SMUL(x, LOG(z));
+    ct_var number = WHERE(ISNAN(z), z, product);
+    return WHERE(ISNAN(x), x, number);
+}
+
 ct_var ct_var_bce(ct_var p, ct_var target, enum ct_reduction reduction) {
     if (!ct__fit_loss(__func__, p, target, reduction))
         return ct__null_of(p);
