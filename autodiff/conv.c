@@ -39,8 +39,11 @@ static bool open_conv(struct conv *c, ct_var x, ct_var w, const struct ct_window
         return fail_shapes(c, x, a, k,
                            "images are [batch, channels, space...] and kernels [out, in / groups, "
                            "space...] with 1 to 3 axes of space");
-    if (c->groups < 1 || (c->groups > 1 && c->space == CT_MAX_SPACE))
-        return fail_shapes(c, x, a, k, "groups are 1 or more, and 1 with 3 axes of space");
+    if (c->groups < 1) {
+        ct__tape_fail_in(c->who, x.tape, CT_EINVAL,
+                         "channels are taken in 1 group or more, not %lld", (long long)c->groups);
+        return false;
+    }
     c->batch = ct_shape(a)[0];
     c->in = ct_shape(a)[1];
     c->kernels = 1;
@@ -83,112 +86,56 @@ static ct_var with_bias(const struct conv *c, ct_var y, ct_var bias) {
     return ADD(y, wide);
 }
 
-/* Axes of an array, listed one after the other. */
-struct axes {
-    int n, axis[CT_MAX_RANK];
-    int64_t shape[CT_MAX_RANK];
-};
+/* --- windows as columns of matrices --- */
 
-static void list_axes(struct axes *a, int first, int count) {
-    for (int i = 0; i < count; i++)
-        a->axis[a->n++] = first + i;
-}
-
-/* --- x to windows, as rows of a matrix --- */
-
-/* [batch, in, places, kernel] as [groups, batch places, in/groups kernels]; without the first axis for one
-   group. */
-static ct_var rows_of(const struct conv *c, ct_var windows) {
-    int64_t batch = c->batch, each = c->in / c->groups, places = c->all_places;
-    struct axes order = {0};
-    if (c->groups == 1) {
-        list_axes(&order, 0, 1), list_axes(&order, 2, c->space);
-        list_axes(&order, 1, 1), list_axes(&order, 2 + c->space, c->space);
-        windows = ct_var_permute(windows, order.n, order.axis);
-        return ct_var_reshape(windows, 2, (int64_t[]){batch * places, each * c->kernels});
-    }
-    int64_t split[CT_MAX_RANK] = {batch, c->groups, each};
+/* Axes in the order [batch, channels, last..., middle...] of [batch, channels, middle..., last...]. */
+static ct_var swap_space(const struct conv *c, ct_var x) {
+    int order[2 + 2 * CT_MAX_SPACE] = {0, 1};
     for (int s = 0; s < c->space; s++) {
-        split[3 + s] = c->places[s];
-        split[3 + c->space + s] = c->kernel[s];
+        order[2 + s] = 2 + c->space + s;
+        order[2 + c->space + s] = 2 + s;
     }
-    windows = ct_var_reshape(windows, 3 + 2 * c->space, split);
-    list_axes(&order, 1, 1), list_axes(&order, 0, 1), list_axes(&order, 3, c->space);
-    list_axes(&order, 2, 1), list_axes(&order, 3 + c->space, c->space);
-    windows = ct_var_permute(windows, order.n, order.axis);
-    return ct_var_reshape(windows, 3, (int64_t[]){c->groups, batch * places, each * c->kernels});
+    return ct_var_permute(x, 2 + 2 * c->space, order);
 }
 
-/* The inverse of rows_of: columns as windows [batch, in, places, kernel]. */
-static ct_var windows_of(const struct conv *c, ct_var rows) {
-    int64_t each = c->in / c->groups, shape[CT_MAX_RANK];
-    int n = 0, grouped = c->groups > 1;
-    struct axes order = {0};
-    if (grouped)
-        shape[n++] = c->groups;
-    shape[n++] = c->batch;
-    for (int s = 0; s < c->space; s++)
-        shape[n++] = c->places[s];
-    shape[n++] = each;
-    for (int s = 0; s < c->space; s++)
-        shape[n++] = c->kernel[s];
-    ct_var windows = ct_var_reshape(rows, n, shape);
-    list_axes(&order, grouped, 1), list_axes(&order, 0, grouped);
-    list_axes(&order, grouped + 1 + c->space, 1), list_axes(&order, grouped + 1, c->space);
-    list_axes(&order, grouped + 2 + c->space, c->space);
-    windows = ct_var_permute(windows, n, order.axis);
-    if (!grouped)
-        return windows;
-    int64_t merged[CT_MAX_RANK] = {c->batch, c->in};
+/* Matrices [rows, columns] of each image, or of each of its groups. */
+static ct_var as_matrices(const struct conv *c, ct_var x, int64_t rows, int64_t columns) {
+    if (c->groups == 1)
+        return ct_var_reshape(x, 3, (int64_t[]){c->batch, rows, columns});
+    return ct_var_reshape(x, 4, (int64_t[]){c->batch, c->groups, rows / c->groups, columns});
+}
+
+/* [batch, in, places..., kernel...] as columns, one a place: [batch, in kernels, places]. The places come last
+   in memory, so that the copy runs along them. */
+static ct_var columns_of(const struct conv *c, ct_var windows) {
+    ct_var columns = swap_space(c, windows);
+    return as_matrices(c, columns, c->in * c->kernels, c->all_places);
+}
+
+/* The inverse. */
+static ct_var windows_of(const struct conv *c, ct_var columns) {
+    int64_t shape[2 + 2 * CT_MAX_SPACE] = {c->batch, c->in};
     for (int s = 0; s < c->space; s++) {
-        merged[2 + s] = c->places[s];
-        merged[2 + c->space + s] = c->kernel[s];
+        shape[2 + s] = c->kernel[s];
+        shape[2 + c->space + s] = c->places[s];
     }
-    return ct_var_reshape(windows, 2 + 2 * c->space, merged);
+    ct_var windows = ct_var_reshape(columns, 2 + 2 * c->space, shape);
+    return swap_space(c, windows);
 }
 
-/* Kernels as matrices: [groups, out / groups, in / groups kernels], without the first axis for one. */
+/* Kernels as a matrix, or one for each group: [out, in kernels]. */
 static ct_var kernel_rows(const struct conv *c, ct_var w) {
     int64_t each = c->in / c->groups * c->kernels;
     return c->groups == 1 ? ct_var_reshape(w, 2, (int64_t[]){c->out, each})
                           : ct_var_reshape(w, 3, (int64_t[]){c->groups, c->out / c->groups, each});
 }
 
-/* Rows of results, [groups, batch places, out / groups], as an image, and back. */
+/* [batch, out, places] as images. */
 static ct_var image_of(const struct conv *c, ct_var rows) {
-    int grouped = c->groups > 1, n = 0;
-    int64_t shape[CT_MAX_RANK], merged[CT_MAX_RANK] = {c->batch, c->out};
-    struct axes order = {0};
-    if (grouped)
-        shape[n++] = c->groups;
-    shape[n++] = c->batch;
+    int64_t shape[2 + CT_MAX_SPACE] = {c->batch, c->out};
     for (int s = 0; s < c->space; s++)
-        merged[2 + s] = shape[n++] = c->places[s];
-    shape[n++] = c->out / c->groups;
-    list_axes(&order, grouped, 1), list_axes(&order, 0, grouped);
-    list_axes(&order, n - 1, 1), list_axes(&order, grouped + 1, c->space);
-    ct_var image = ct_var_permute(ct_var_reshape(rows, n, shape), n, order.axis);
-    return grouped ? ct_var_reshape(image, 2 + c->space, merged) : image;
-}
-
-static ct_var rows_of_image(const struct conv *c, ct_var image) {
-    int grouped = c->groups > 1, n = 0;
-    int64_t split[CT_MAX_RANK];
-    struct axes order = {0};
-    split[n++] = c->batch;
-    if (grouped)
-        split[n++] = c->groups;
-    split[n++] = c->out / c->groups;
-    for (int s = 0; s < c->space; s++)
-        split[n++] = c->places[s];
-    if (grouped)
-        image = ct_var_reshape(image, n, split);
-    list_axes(&order, 1, grouped), list_axes(&order, 0, 1);
-    list_axes(&order, grouped + 2, c->space), list_axes(&order, grouped + 1, 1);
-    image = ct_var_permute(image, n, order.axis);
-    int64_t rows = c->batch * c->all_places, each = c->out / c->groups;
-    return grouped ? ct_var_reshape(image, 3, (int64_t[]){c->groups, rows, each})
-                   : ct_var_reshape(image, 2, (int64_t[]){rows, each});
+        shape[2 + s] = c->places[s];
+    return ct_var_reshape(rows, 2 + c->space, shape);
 }
 
 /* --- the two convolutions --- */
@@ -214,9 +161,9 @@ ct_var ct_var_conv(ct_var x, ct_var w, ct_var bias, const struct ct_window *wind
             fail_shapes(&c, x, a, k, too_many);
         return ct__null_of(x);
     }
-    ct_var rows = rows_of(&c, windows);
-    ct_var kernels = ct_var_transpose(kernel_rows(&c, w));
-    return with_bias(&c, image_of(&c, ct_var_matmul(rows, kernels)), bias);
+    ct_var columns = columns_of(&c, windows);
+    ct_var kernels = kernel_rows(&c, w);
+    return with_bias(&c, image_of(&c, ct_var_matmul(kernels, columns)), bias);
 }
 
 /* Windows added back: the transpose of ct__windows. */
@@ -276,8 +223,9 @@ ct_var ct_var_conv_transpose(ct_var x, ct_var w, ct_var bias, const struct ct_wi
         fail_shapes(&c, x, a, k, "padding, strides, dilations or extra items do not fit");
         return ct__null_of(x);
     }
-    ct_var kernels = kernel_rows(&c, w);
-    ct_var windows = windows_of(&c, ct_var_matmul(rows_of_image(&c, x), kernels));
+    ct_var kernels = ct_var_transpose(kernel_rows(&c, w));
+    ct_var image = as_matrices(&c, x, c.out, c.all_places);
+    ct_var windows = windows_of(&c, ct_var_matmul(kernels, image));
     ct_var y = spread_windows(&c, windows, extent);
     c.out = c.in;
     return with_bias(&c, y, bias);

@@ -207,7 +207,7 @@ CT_API ct_var ct_var_norm(ct_var x, int axis, double order, bool keepdims);
 CT_API ct_var ct_var_norm_axes(ct_var x, int n, const int *axes, double order, bool keepdims);
 CT_API ct_var ct_var_matmul(ct_var a, ct_var b);
 /**
- * f(x w + b), x [..., in], w [in, out], b [out]. Recorded as one `dense` where the derivative of f can be
+ * f(x w + b), x [..., in], w [in, out], b [out] or null. Recorded as one `dense` where the derivative of f can be
  * told from its result (CT_IDENTITY, CT_RELU, CT_TANH), else as a `dense` without activation and the
  * activation: the same bits, and nothing is computed twice.
  */

@@ -66,14 +66,59 @@ ct_var ct_var_smooth_l1(ct_var x, ct_var target, double beta, enum ct_reduction 
     return ct__gather_items(DIV(items, ct__constant_like(x, beta)), reduction);
 }
 
+ct_var ct_var_xlogy(ct_var x, ct_var z) {
+    ct_var product = SMUL(x, LOG(z));
+    ct_var number = WHERE(ISNAN(z), z, product);
+    return WHERE(ISNAN(x), x, number);
+}
+
+ct_var ct_var_bce(ct_var p, ct_var target, enum ct_reduction reduction) {
+    if (!ct__fit_loss(__func__, p, target, reduction))
+        return ct__null_of(p);
+    ct_var is = SMUL(target, LOG(p));
+    ct_var other = SUB(ct__constant_like(p, 1), target);
+    ct_var is_not = SMUL(other, LOG1P(NEG(p)));
+    return ct__gather_items(NEG(ADD(is, is_not)), reduction);
+}
+
+/* Weights of a loss: one number, or one for each item of x's last axis. */
+static bool check_weights(const char *who, ct_var x, ct_var weights) {
+    const ct_tensor *t = ct__operand(x), *w = t ? ct__operand(weights) : NULL;
+    if (!w)
+        return false;
+    if (ct_rank(w) == 0 ||
+        (ct_rank(w) == 1 && ct_rank(t) > 0 && ct_count(w) == (size_t)ct_extent(t, -1)))
+        return true;
+    char have[CT__SHAPE_TEXT_BYTES], want[CT__SHAPE_TEXT_BYTES];
+    ct__format_shape(have, sizeof have, ct_rank(w), ct_shape(w));
+    ct__format_shape(want, sizeof want, ct_rank(t), ct_shape(t));
+    ct__tape_fail_in(
+        who, x.tape, CT_ESHAPE,
+        "weights are one number, or one for each item of the last axis: given %s for %s", have,
+        want);
+    return false;
+}
+
 /* target softplus(-x) + (1 - target) softplus(x), a product with 0 being 0 at infinity too. */
-ct_var ct_var_bce_with_logits(ct_var x, ct_var target, enum ct_reduction reduction) {
-    if (!ct__fit_loss(__func__, x, target, reduction))
+static ct_var bce_with_logits(const char *who, ct_var x, ct_var target, ct_var weights,
+                              enum ct_reduction reduction) {
+    if (!ct__fit_loss(who, x, target, reduction) ||
+        (weights.tape && !check_weights(who, x, weights)))
         return ct__null_of(x);
     ct_var is = SMUL(target, SOFTPLUS(NEG(x)));
+    if (weights.tape)
+        is = SMUL(is, weights);
     ct_var other = SUB(ct__constant_like(x, 1), target);
     ct_var is_not = SMUL(other, SOFTPLUS(x));
     return ct__gather_items(ADD(is, is_not), reduction);
+}
+
+ct_var ct_var_bce_with_logits(ct_var x, ct_var target, enum ct_reduction reduction) {
+    return bce_with_logits(__func__, x, target, ct_var_null(), reduction);
+}
+
+ct_var ct_var_bce_weighed(ct_var x, ct_var target, ct_var positive, enum ct_reduction reduction) {
+    return bce_with_logits(__func__, x, target, positive, reduction);
 }
 
 ct_var ct_var_kl_div(ct_var x, ct_var target, enum ct_reduction reduction) {

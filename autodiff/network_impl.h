@@ -24,6 +24,11 @@ static inline ct_var ct__put_constant(ct_var x, ct_tensor *t) {
    computed. */
 #define CT__MOST ((int64_t)1 << 31)
 
+/* Whether windows fit an image with so many axes of space; false after the sticky error. */
+bool ct__check_windows(const char *who, ct_var x, int space, const int64_t *kernel,
+                       const struct ct_window *window);
+/* How many windows lie along an axis where they fit. */
+int64_t ct__places(int64_t extent, int64_t kernel, const struct ct_window *window, int s);
 /* The windows of an image, padded with zeros: [batch, channels, places..., kernel...]; checks what
    it uses. `who` is the public function. */
 ct_var ct__windows(const char *who, ct_var x, int space, const int64_t *kernel,

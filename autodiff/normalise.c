@@ -1,10 +1,8 @@
-/* Normalisation, dropout, attention. */
+/* Normalisation of batches and rows. */
 
 #include "autodiff/network_impl.h"
 
-#include "tensor/ct_convert.h"
-#include "tensor/ct_ops.h"
-#include "tensor/ct_random.h"
+#include "tensor/ct_write.h"
 #include "tensor/fail.h"
 
 #include <math.h>
@@ -60,6 +58,70 @@ ct_status ct_var_batch_moments(ct_var x, ct_var *mean, ct_var *variance) {
     return ct_tape_status(x.tape);
 }
 
+/* Axes 0 and 1 exchanged, and exchanged back. */
+static ct_var exchange(ct_var x) {
+    int order[CT_MAX_RANK] = {1, 0, 2, 3, 4, 5, 6, 7};
+    return ct_var_permute(x, ct_rank(ct__value_of(x)), order);
+}
+
+ct_var ct_var_batch_norm_train(ct_var x, ct_var scale, ct_var shift, double eps, ct_var *mean,
+                               ct_var *variance) {
+    const ct_tensor *t = ct__operand(x);
+    int64_t shape[CT_MAX_RANK], items = 1;
+    if (!t)
+        return ct__null_of(x);
+    int rank = ct_rank(t);
+    if (rank < 2)
+        return ct__tape_fail_in(__func__, x.tape, CT_ESHAPE,
+                                "x needs a batch and channels: rank %d was given", rank);
+    for (int i = 0; i < rank; i++) {
+        shape[i] = ct_shape(t)[i < 2 ? 1 - i : i];
+        items *= i == 1 ? 1 : ct_shape(t)[i];
+    }
+    ct_var turned = exchange(x);
+    ct_var rows = ct_var_reshape(turned, 2, (int64_t[]){shape[0], items});
+    if (mean)
+        *mean = ct_var_mean(rows, 1, false);
+    if (variance)
+        *variance = ct_var_variance(rows, 1, 0, false);
+    ct_var y = ct_var_layer_norm(rows, 1, ct_var_null(), ct_var_null(), eps);
+    y = ct_var_reshape(y, rank, shape);
+    if (!ct__operand(y))
+        return ct__null_of(x);
+    y = exchange(y);
+    if (scale.tape)
+        y = MUL(y, per_channel(x, scale));
+    return shift.tape ? ADD(y, per_channel(x, shift)) : y;
+}
+
+ct_status ct_batch_norm_track(ct_tensor *mean, ct_tensor *variance, const ct_tensor *batch_mean,
+                              const ct_tensor *batch_variance, int64_t items, double momentum) {
+    static const char who[] = "ct_batch_norm_track";
+    if (!mean || !variance || !batch_mean || !batch_variance)
+        return ct__fail_null_operand(who);
+    if (!(momentum >= 0 && momentum <= 1))
+        return ct__fail(CT_EDOMAIN, who, "the momentum lies in 0 to 1");
+    if (items < 2)
+        return ct__fail(CT_EDOMAIN, who, "the variance of a channel needs 2 items: %lld were given",
+                        (long long)items);
+    if (!ct_same_shape(mean, batch_mean) || !ct_same_shape(variance, batch_variance) ||
+        !ct_same_shape(mean, variance))
+        return ct__fail(CT_ESHAPE, who, "means and variances need one shape, [channels]");
+    if (mean == variance)
+        return ct__fail(CT_EINVAL, who, "the running mean and the running variance are one tensor");
+    double unbiased = (double)items / (double)(items - 1);
+    ct_tensor *m = ct_axpby(momentum, batch_mean, 1 - momentum, mean);
+    ct_tensor *v = m ? ct_axpby(momentum * unbiased, batch_variance, 1 - momentum, variance) : NULL;
+    /* Both targets are made ready before the first is written. */
+    bool ready = v && ct_data_for_write(mean) && ct_data_for_write(variance);
+    ct_status status = ready ? ct_assign(mean, m) : ct_error()->code;
+    if (!status)
+        status = ct_assign(variance, v);
+    ct_free(m);
+    ct_free(v);
+    return status;
+}
+
 /* --- rows --- */
 
 ct_var ct_var_rms_norm(ct_var x, ct_var scale, double eps) {
@@ -72,45 +134,4 @@ ct_var ct_var_rms_norm(ct_var x, ct_var scale, double eps) {
     ct_var square = ct_var_mean(SQUARE(x), -1, true);
     ct_var y = DIV(x, SQRT(ADD(square, ct__constant_like(x, eps))));
     return scale.tape ? MUL(y, scale) : y;
-}
-
-/* --- dropout --- */
-
-ct_var ct_var_dropout(ct_var x, double p, uint64_t seed, uint64_t step, uint64_t op) {
-    const ct_tensor *t = ct__operand(x);
-    if (!t)
-        return ct__null_of(x);
-    if (!(p >= 0 && p <= 1))
-        return ct__tape_fail_in(__func__, x.tape, CT_EDOMAIN, "a probability lies in 0 to 1");
-    if (p == 0)
-        return x;
-    ct_random steps = ct_random_of(seed, step), random = ct_random_split(&steps, op);
-    ct_tensor *drawn = ct_uniform(&random, CT_F64, ct_rank(t), ct_shape(t), 0, 1);
-    ct_tensor *bound = ct_from_double(CT_F64, p);
-    ct_tensor *kept = drawn && bound ? ct_greater_equal(drawn, bound) : NULL;
-    ct_free(drawn);
-    ct_free(bound);
-    ct_var mask = ct__put_constant(x, kept);
-    ct_var grown = p < 1 ? DIV(x, ct__constant_like(x, 1 - p)) : x;
-    return WHERE(mask, grown, ct__constant_like(x, 0));
-}
-
-/* --- attention --- */
-
-ct_var ct_var_attention(ct_var q, ct_var k, ct_var v, ct_var mask) {
-    const ct_tensor *t = ct__operand(q), *keys = t ? ct__operand(k) : NULL;
-    const ct_tensor *values = keys ? ct__operand(v) : NULL;
-    if (!values)
-        return ct__null_of(q);
-    if (ct_rank(t) < 2 || ct_rank(keys) < 2 || ct_rank(values) < 2)
-        return ct__tape_fail_in(__func__, q.tape, CT_ESHAPE,
-                                "queries are [..., n, d], keys [..., m, d] and values [..., m, e]: "
-                                "the ranks %d, %d and %d were given",
-                                ct_rank(t), ct_rank(keys), ct_rank(values));
-    double root = sqrt((double)ct_extent(t, -1));
-    ct_var scores = ct_var_matmul(q, ct_var_transpose(k));
-    scores = DIV(scores, ct__constant_like(q, root));
-    if (mask.tape)
-        scores = WHERE(mask, scores, ct__constant_like(q, -(double)INFINITY));
-    return ct_var_matmul(ct_var_softmax(scores, -1), v);
 }

@@ -57,12 +57,26 @@ static ct_var pull(const struct ct__pull *p, int argument) {
     return rank == 2 ? dx : ct_var_reshape(dx, rank, shape);
 }
 
+/* Without a bias the product is all that there is. */
+static ct_var without_bias(ct_var x, ct_var w, enum ct_op activation) {
+    const ct_tensor *t = ct__operand(x), *m = t ? ct__operand(w) : NULL;
+    if (!m)
+        return ct__null_of(x);
+    if (ct_rank(m) != 2)
+        return ct__tape_fail_in("ct_var_dense", x.tape, CT_ESHAPE,
+                                "the weights are [in, out]: rank %d was given", ct_rank(m));
+    ct_var y = ct_var_matmul(x, w);
+    return activation == CT_OP_COUNT ? y : ct__record_elementwise(activation, 1, &y);
+}
+
 ct_var ct_var_dense(ct_var x, ct_var w, ct_var b, enum ct_activation activation) {
     const ct_var in[] = {x, w, b};
     enum ct_op op = ct_activation_op(activation);
     if (op == CT_OP_COUNT && activation != CT_IDENTITY)
         return ct__tape_fail(x.tape, CT_EINVAL, "ct_var_dense: there is no activation %d",
                              (int)activation);
+    if (!b.tape)
+        return without_bias(x, w, op);
     bool fused = shows_slope(activation);
     struct ct__attr attr = {.activation = fused ? activation : CT_IDENTITY};
     ct_var y = ct__record(CT_OP_dense, 3, in, &attr);

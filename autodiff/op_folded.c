@@ -2,37 +2,11 @@
 
 #include "autodiff/pull_words.h"
 
-#include "tensor/ct_reduce.h"
+#include "tensor/row_pulls.h"
 
-/* The items at one place of every window, among zeros. */
-static ct_tensor *spread(const ct_tensor *windows, const struct ct__attr *attr, int64_t place) {
-    ct_tensor *items = ct_select(windows, -1, place);
-    ct_tensor *among = items ? ct_unslice(items, attr->axis, place, attr->step, attr->count) : NULL;
-    ct_free(items);
-    return among;
-}
-
-/* What windows without items add up to. */
-static ct_tensor *zeros(const ct_tensor *windows, const struct ct__attr *attr) {
-    ct_tensor *items = ct_sum(windows, -1, false);
-    ct_tensor *none = items ? ct_slice(items, attr->axis, 0, 0, 1) : NULL;
-    ct_tensor *sum = none ? ct_unslice(none, attr->axis, 0, 1, attr->count) : NULL;
-    ct_free(items);
-    ct_free(none);
-    return sum;
-}
-
-/* attr: axis of the windows; count, the extent of the result; step. Places in a window count up. */
+/* attr: axis of the windows; count, the extent of the result; step. */
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
-    int64_t size = ct_extent(in[0], -1);
-    ct_tensor *sum = size == 0 ? zeros(in[0], attr) : spread(in[0], attr, 0);
-    for (int64_t place = 1; sum && place < size; place++) {
-        ct_tensor *part = spread(in[0], attr, place), *old = sum;
-        sum = part ? ct_apply(CT_OP_add, 2, (const ct_tensor *[]){old, part}) : NULL;
-        ct_free(part);
-        ct_free(old);
-    }
-    return sum;
+    return ct__fold_windows(in[0], attr->axis, attr->count, attr->step);
 }
 
 static ct_var pull(const struct ct__pull *p, int argument) {

@@ -51,12 +51,24 @@ static ct_var pad_axis(ct_var x, int axis, int64_t before, int64_t after) {
     return ct__record(CT_OP_padded, 1, &x, &attr);
 }
 
-ct_var ct__windows(const char *who, ct_var x, int space, const int64_t *kernel,
-                   const struct ct_window *w) {
+bool ct__check_windows(const char *who, ct_var x, int space, const int64_t *kernel,
+                       const struct ct_window *w) {
     const ct_tensor *t = ct__operand(x);
     for (int s = 0; t && s < space; s++)
         if (!check_axis(who, x, ct_shape(t)[2 + s], kernel[s], w, s))
-            return ct__null_of(x);
+            return false;
+    return t != NULL;
+}
+
+int64_t ct__places(int64_t extent, int64_t kernel, const struct ct_window *w, int s) {
+    int64_t reach = (kernel - 1) * w->dilation[s] + 1;
+    return (extent + w->before[s] + w->after[s] - reach) / w->stride[s] + 1;
+}
+
+ct_var ct__windows(const char *who, ct_var x, int space, const int64_t *kernel,
+                   const struct ct_window *w) {
+    if (!ct__check_windows(who, x, space, kernel, w))
+        return ct__null_of(x);
     for (int s = 0; s < space; s++)
         x = pad_axis(x, 2 + s, w->before[s], w->after[s]);
     for (int s = 0; s < space; s++) {

@@ -107,5 +107,23 @@ CT_API ct_status ct_optim_step(ct_optim *optim, size_t n, ct_tensor *const *para
 CT_API ct_status ct_optim_step_tape(ct_optim *optim, size_t n, ct_tensor *const *params,
                                     const ct_var *leaves, const ct_var *grads);
 
+/**
+ * Clips by the global norm (Pascanu, Mikolov, Bengio 2013): where the Euclidean norm of all items together is above
+ * @p most, each item is multiplied by most / norm. The norm is taken in f64 and scaled, so that it neither overflows
+ * nor underflows: [1e30, 1e30] of f32 is clipped, not zeroed.
+ *
+ * @param grads  f32 and f64, of any shapes and layouts; written in place, all or none
+ * @param most   above 0; infinity measures alone
+ * @param norm   gets the norm before clipping (infinity where f64 cannot hold it), or NULL
+ *
+ * @retval CT_OK       done; zeros stay zeros.
+ * @retval CT_EDOMAIN  @p most is 0, negative or NaN; or an item is not finite, which the message names, and
+ *                     @p norm is infinite or NaN. Nothing has changed.
+ * @retval CT_EDTYPE   a gradient is neither f32 nor f64.
+ * @retval CT_EINVAL   NULL, or one tensor twice.
+ * @retval CT_ENOMEM   no memory: nothing has changed.
+ */
+CT_API ct_status ct_clip_by_norm(size_t n, ct_tensor *const *grads, double most, double *norm);
+
 CT_END_DECLS
 #endif

@@ -26,4 +26,9 @@ ct_tensor *ct__layer_norm(const ct_tensor *x, int axis, const ct_tensor *scale,
 /* The pull of that without scale and shift, at x of the cotangent g. */
 ct_tensor *ct__layer_norm_grad(const ct_tensor *x, const ct_tensor *g, int axis, double eps);
 
+/* fold_windows.c: windows, of which the last axis counts the items, added into an axis of `extent` zeros at places
+   `step` apart: the transpose of ct_unfold(). The items of one place are added in the order of the windows' items,
+   after a 0 where windows have several. The result lies in memory as the windows do. */
+ct_tensor *ct__fold_windows(const ct_tensor *windows, int axis, int64_t extent, int64_t step);
+
 #endif

@@ -11,6 +11,7 @@ void add_kinks(Suite *suite);   /* A: kinks, special values, ends of domains */
 void add_shapes(Suite *suite);  /* B to E: broadcasting, reductions, views, hostile sizes */
 void add_tensors(Suite *suite); /* of these, what concerns tensors alone */
 void add_runtime(Suite *suite); /* F to K: NaN, accuracy, depth, threads */
+void add_network(Suite *suite); /* of these, what concerns networks and clipping */
 
 /* A function of variables. */
 typedef ct_var bug_fn(const ct_var *x);

@@ -179,9 +179,10 @@ static ct_var do_view(struct run *r, ct_var x) {
 }
 
 static ct_var do_row(struct run *r, ct_var x) {
-    unsigned which = next(r) % 5;
+    unsigned which = next(r) % 8;
     int axis = axis_of(r, x);
-    static const char *const names[] = {"softmax", "log_softmax", "cumsum", "cumprod", "rms_norm"};
+    static const char *const names[] = {"softmax",  "log_softmax", "cumsum", "cumprod",
+                                        "rms_norm", "layer_norm",  "std",    "recurrence"};
     if (ct_rank(of(x)) == 0 || ct_count(of(x)) == 0)
         return ct_var_null();
     say(r, names[which]);
@@ -194,9 +195,74 @@ static ct_var do_row(struct run *r, ct_var x) {
         return ct_var_cumsum(x, axis);
     case 3:
         return ct_var_cumprod(x, axis);
-    default:
+    case 4:
         return ct_var_rms_norm(x, ct_var_null(), 0.5);
+    case 5:
+        return ct_var_layer_norm(x, axis, ct_var_null(), ct_var_null(), 0.5);
+    case 6:
+        return ct_var_std(x, axis, 0, true);
+    default:
+        return ct_var_recurrence(ct_var_sin(x), x, axis);
     }
+}
+
+/* The first two items along each axis of space. */
+static ct_var corner(ct_var x) {
+    for (int axis = 2; axis < ct_rank(of(x)); axis++)
+        x = ct_var_slice(x, axis, 0, 2, 1);
+    return x;
+}
+
+/* Images [batch, channels, space...], with their own corners as kernels. */
+static ct_var do_image(struct run *r, ct_var x) {
+    unsigned which = next(r) % 6;
+    int rank = ct_rank(of(x));
+    struct ct_window w = {.stride = {1 + next(r) % 2}, .before = {next(r) % 2}};
+    const int64_t kernel[] = {2, 2};
+    static const char *const names[] = {"conv",     "conv_transpose", "max_pool",
+                                        "avg_pool", "avg_pool",       "batch_norm_train"};
+    if (rank < 3 || ct_count(of(x)) == 0)
+        return ct_var_null();
+    for (int axis = 2; axis < rank; axis++)
+        if (ct_shape(of(x))[axis] < 2)
+            return ct_var_null();
+    say(r, names[which]);
+    switch (which) {
+    case 0:
+        return ct_var_conv(x, corner(x), ct_var_null(), &w);
+    case 1: { /* batch and channels exchanged: as many kernels as channels */
+        int order[] = {1, 0, 2, 3};
+        ct_var kernels = ct_var_permute(corner(x), rank, order);
+        return ct_var_conv_transpose(x, kernels, ct_var_null(), &w);
+    }
+    case 2:
+        return ct_var_max_pool(x, kernel, &w);
+    case 3:
+    case 4:
+        return ct_var_avg_pool(x, kernel, &w, which == 3);
+    default:
+        return ct_var_batch_norm_train(x, ct_var_null(), ct_var_null(), 0.5, NULL, NULL);
+    }
+}
+
+/* x times a square matrix of its own, and an activation. */
+static ct_var do_dense(struct run *r, ct_var x) {
+    unsigned activation = next(r) % 7;
+    if (ct_rank(of(x)) != 2 || ct_count(of(x)) == 0)
+        return ct_var_null();
+    say(r, "dense");
+    ct_var square = ct_var_matmul(ct_var_transpose(x), x);
+    return ct_var_dense(x, square, ct_var_null(), (enum ct_activation)activation);
+}
+
+static ct_var do_attention(struct run *r, ct_var x) {
+    ct_var z = pick(r);
+    if (ct_rank(of(x)) < 2 || ct_count(of(x)) == 0 || !ct_same_shape(of(x), of(z)))
+        return ct_var_null();
+    say(r, "attention");
+    int64_t rows = ct_extent(of(x), -2);
+    return ct_var_attention(x, z, x,
+                            next(r) % 2 ? ct_var_causal_mask(r->tape, rows, rows) : ct_var_null());
 }
 
 static ct_var do_matmul(struct run *r, ct_var x) {
@@ -212,6 +278,11 @@ static ct_var do_index(struct run *r, ct_var x) {
     if (rank == 0)
         return ct_var_null();
     int64_t extent = ct_extent(of(x), axis), rows = 1 + next(r) % 3;
+    if (next(r) % 3 == 0) {
+        ct_var index = index_for(r, extent, rank, ct_shape(of(x)));
+        say(r, "scatter_add");
+        return ct_var_is_null(index) ? index : ct_var_scatter_add(x, axis, index, x);
+    }
     if (next(r) % 2) {
         ct_var index = index_for(r, extent, 1, &rows);
         say(r, "take");
@@ -231,9 +302,9 @@ static ct_var do_join(struct run *r, ct_var x) {
     return ct_var_concat(3, parts, axis);
 }
 
-static instruction *const instructions[] = {do_unary,  do_binary, do_view,   do_reduce,
-                                            do_binary, do_row,    do_matmul, do_divide,
-                                            do_where,  do_index,  do_join,   do_unary};
+static instruction *const instructions[] = {
+    do_unary, do_binary, do_view, do_reduce, do_binary, do_row,   do_matmul,    do_divide,
+    do_where, do_index,  do_join, do_unary,  do_image,  do_image, do_attention, do_dense};
 
 /* --- a whole program --- */
 

@@ -10,7 +10,7 @@
 #include "golden_json.h"
 #include "tensor/ct_alloc.h"
 
-/* ---- lies: a header, with ' for ", and a number of bytes after it */
+/* ---- lies (B147): a header, with ' for ", and a number of bytes after it */
 
 // clang-format off
 static const struct {

@@ -117,5 +117,6 @@ Suite *suite_bugs(void) {
     add_shapes(suite);
     add_tensors(suite);
     add_runtime(suite);
+    add_network(suite);
     return suite;
 }

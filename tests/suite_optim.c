@@ -367,7 +367,7 @@ START_TEST(small_state_becomes_zero) {
 }
 END_TEST
 
-// ---- PyTorch
+// ---- PyTorch: B128 (12 steps with zero, tiny and huge gradients), B129 (momentum, dampening, Nesterov, decay)
 
 START_TEST(golden_runs_agree) {
     golden_optim_run(_i);

@@ -1,4 +1,4 @@
-/* NumPy's accuracy points (numpy/_core/tests/data/umath-validation-set-*.csv): for each function, arguments that some
+/* NumPy's accuracy points (B108; numpy/_core/tests/data/umath-validation-set-*.csv): for each function, arguments that some
    library was wrong at, with the results rounded from more digits. */
 #include <check.h>
 #include <stdio.h>

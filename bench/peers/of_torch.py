@@ -455,4 +455,38 @@ def train_step(v):
             steppers(OPTIMISERS["adam"], parameters, work_linear))
 
 
-NEEDS_GRADIENTS = {"train_step", "cross_entropy_backward"} | set(OPTIMISERS)
+# --- network ops; backward by autograd, all gradients, of which the first is the answer
+
+NETWORK = {
+    "conv1d": (3, lambda x, w, b: F.conv1d(x, w, b, padding=1)),
+    "conv2d": (3, lambda x, w, b: F.conv2d(x, w, b, padding=1)),
+    "max_pool": (1, lambda x: F.max_pool2d(x, 2)),
+    "avg_pool": (1, lambda x: F.avg_pool2d(x, 2)),
+    "batch_norm": (3, lambda x, w, b: F.batch_norm(x, None, None, w, b, True, 0.0, 1e-5)),
+    "rms_norm": (2, lambda x, w: F.rms_norm(x, w.shape, w, 1e-5)),
+    "attention": (3, F.scaled_dot_product_attention),
+    "embedding": (1, lambda x, index: F.embedding(index, x)),
+    "dropout": (1, lambda x: F.dropout(x, 0.5, True)),
+    "bce": (1, F.binary_cross_entropy_with_logits),
+}
+
+
+@formula(*NETWORK)
+def network(v):
+    x, f = tensors(v), NETWORK[v.op][1]
+    v.compare = v.op != "dropout"
+    return lambda: f(*x)
+
+
+@formula(*(op + "_backward" for op in NETWORK))
+def network_backward(v):
+    *x, g = tensors(v)
+    leaves, f = NETWORK[v.op.removesuffix("_backward")]
+    v.compare = "dropout" not in v.op
+    x = [t.clone().requires_grad_() if i < leaves else t for i, t in enumerate(x)]
+    y = f(*x)
+    return lambda: torch.autograd.grad(y, x[:leaves], g, retain_graph=True)[0]
+
+
+NEEDS_GRADIENTS = ({"train_step", "cross_entropy_backward"} | set(OPTIMISERS) |
+                   {op + "_backward" for op in NETWORK})
