@@ -27,6 +27,11 @@ ct_var ct__windows(const char *who, ct_var x, int space, const int64_t *kernel,
 /* The window with its zeros filled in. */
 struct ct_window ct__filled(const struct ct_window *window);
 
+/* Opens a scope that says how windows lie, `conv 3x3, stride 2, padding 1`, so that they can be seen, and folded, in a
+   picture; to be closed by ct_scope_end(). Nothing where x or kernel is not there, which fails later. */
+void ct__begin_windows(ct_var x, const char *what, int space, const int64_t *kernel,
+                       const struct ct_window *window);
+
 /* Losses refuse to broadcast; false after the sticky error. */
 bool ct__fit_loss(const char *who, ct_var x, ct_var target, enum ct_reduction reduction);
 /* The items, their sum or their mean. */

@@ -67,12 +67,11 @@ static ct_var lower_padding(ct_var windows, ct_tensor *present) {
     return WHERE(here, windows, lowest);
 }
 
-ct_var ct_var_max_pool(ct_var x, const int64_t *kernel, const struct ct_window *window) {
+static ct_var largest_of(ct_var x, int space, const int64_t *kernel,
+                         const struct ct_window *window) {
+    static const char who[] = "ct_var_max_pool";
     struct ct_window w = ct__filled(window);
-    int space = space_of(__func__, x);
-    if (!space || !kernel)
-        return ct__null_of(x);
-    ct_var windows = flat_windows(__func__, x, space, kernel, &w);
+    ct_var windows = flat_windows(who, x, space, kernel, &w);
     if (ct__operand(windows) && is_padded(&w, space))
         windows = lower_padding(windows, presence(x, space, kernel, &w));
     const ct_tensor *t = ct__operand(windows);
@@ -82,13 +81,21 @@ ct_var ct_var_max_pool(ct_var x, const int64_t *kernel, const struct ct_window *
     return ct_var_pick(windows, first);
 }
 
-ct_var ct_var_avg_pool(ct_var x, const int64_t *kernel, const struct ct_window *window,
-                       bool count_padding) {
-    struct ct_window w = ct__filled(window);
+ct_var ct_var_max_pool(ct_var x, const int64_t *kernel, const struct ct_window *window) {
     int space = space_of(__func__, x);
     if (!space || !kernel)
         return ct__null_of(x);
-    ct_var windows = flat_windows(__func__, x, space, kernel, &w);
+    ct__begin_windows(x, "max_pool", space, kernel, window);
+    ct_var y = largest_of(x, space, kernel, window);
+    ct_scope_end(x.tape);
+    return y;
+}
+
+static ct_var mean_of(ct_var x, int space, const int64_t *kernel, const struct ct_window *window,
+                      bool count_padding) {
+    static const char who[] = "ct_var_avg_pool";
+    struct ct_window w = ct__filled(window);
+    ct_var windows = flat_windows(who, x, space, kernel, &w);
     const ct_tensor *t = ct__operand(windows);
     if (!t)
         return ct__null_of(x);
@@ -102,4 +109,15 @@ ct_var ct_var_avg_pool(ct_var x, const int64_t *kernel, const struct ct_window *
     ct_var items = ct__put_constant(windows, lifted);
     ct_var sum = ct_var_sum(windows, -1, false);
     return DIV(sum, items);
+}
+
+ct_var ct_var_avg_pool(ct_var x, const int64_t *kernel, const struct ct_window *window,
+                       bool count_padding) {
+    int space = space_of(__func__, x);
+    if (!space || !kernel)
+        return ct__null_of(x);
+    ct__begin_windows(x, "avg_pool", space, kernel, window);
+    ct_var y = mean_of(x, space, kernel, window, count_padding);
+    ct_scope_end(x.tape);
+    return y;
 }

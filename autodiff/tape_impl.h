@@ -61,6 +61,8 @@ struct ct_tape {
     uint32_t *sweep; /* scratch of ct_grad: cotangent node per node, kept for the next call */
     uint8_t *wanted; /* scratch of ct_grad: does the node lead to an x */
     size_t sweep_capacity;
+    size_t graded;     /* so many nodes have their gradient in `sweep`, until the tape is rewound */
+    size_t graded_end; /* to before this length */
     ct_status status;
     char message[512];
 };

@@ -87,19 +87,25 @@ START_TEST(structured_ops_tell_their_operands_shapes) {
     ct_var_matmul(a, b);
     struct ct_anomaly found;
     ck_assert(ct_tape_anomaly(tape, 0, &found));
-    says(&found, "node 2, matmul: inf at index [0, 0] of f64[1, 1], of f64[1, 2], f64[2, 1]");
+    says(&found, "node 2, matmul: inf at index [0, 0] of f64[1, 1], of f64[1, 2] (all 1e300), "
+                 "f64[2, 1] (1 to 1e300)");
 }
 END_TEST
 
 START_TEST(the_backward_pass_is_searched_from_its_start) {
-    ct_var x = leaf(T1(0, 1), "x"), y = ct_var_sum(ct_var_sqrt(x), CT_ALL, false), dx;
+    ct_var x = leaf(T1(0, 1), "x"), dx;
+    ct_scope_begin(tape, "layer");
+    ct_var y = ct_var_sum(ct_named(ct_var_sqrt(x), "roots"), CT_ALL, false);
+    ct_scope_end(tape);
     size_t start = ct_tape_length(tape);
     ct_grad(y, ct_var_null(), 1, &x, &dx);
     struct ct_anomaly a;
     ck_assert(ct_tape_anomaly(tape, 0, &a));
     ck_assert_uint_ge(a.node, start);
     ck_assert(a.backward);
-    ck_assert_ptr_nonnull(strstr(a.message, "(backward): inf at index [0] of f64[2]"));
+    ck_assert_uint_eq(a.primal, 1);
+    ck_assert_ptr_nonnull(strstr(
+        a.message, "(backward, of node 1, sqrt \"roots\" in layer): inf at index [0] of f64[2]"));
 }
 END_TEST
 

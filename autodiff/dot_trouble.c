@@ -1,0 +1,90 @@
+/* What is not finite, in a picture: where it arises, what led there, and the way on which it spreads. */
+
+#include "autodiff/ct_anomaly.h"
+#include "autodiff/dot_impl.h"
+
+#include "tensor/alloc.h"
+
+#include <string.h>
+
+static bool has_input_at_fault(const struct ct__drawing *d, const struct ct__node *node) {
+    for (int i = 0; i < node->inputs; i++)
+        if (ct__at_fault((enum ct__trouble)d->trouble[node->in[i]]))
+            return true;
+    return false;
+}
+
+static enum ct__trouble judge(const struct ct__drawing *d, const struct ct__node *node) {
+    if (!ct__is_troubled(node))
+        return CT__SOUND;
+    if (node->kind != CT__NODE_OP)
+        return CT__GIVEN;
+    return has_input_at_fault(d, node) ? CT__SPREADS : CT__ARISES;
+}
+
+bool ct__find_trouble(struct ct__drawing *d) {
+    const ct_tape *tape = d->tape;
+    size_t first = 0;
+    while (first < tape->length && !ct__is_troubled(&tape->nodes[first]))
+        first++;
+    if (first == tape->length)
+        return true;
+    d->trouble = ct__alloc_zero(tape->length);
+    if (!d->trouble)
+        return false;
+    d->first_fault = first;
+    for (size_t i = first; i < tape->length; i++)
+        d->trouble[i] = (uint8_t)judge(d, &tape->nodes[i]);
+    const struct ct__node *node = &tape->nodes[first];
+    for (int k = 0; k < node->inputs; k++)
+        d->trouble[node->in[k]] = CT__LEADS;
+    return true;
+}
+
+/* A folded scope is at fault where a node in it is. */
+static bool is_seen_at_fault(const struct ct__drawing *d, size_t index) {
+    const struct ct__node *node = &d->tape->nodes[index];
+    uint32_t scope = ct__fold_of(d, node);
+    if (scope == CT__NO_NODE)
+        return ct__at_fault(ct__trouble_at(d, index));
+    return ct__folded(d, scope, ct__side_of(node))->troubled != CT__NO_NODE;
+}
+
+const char *ct__edge_trouble(const struct ct__drawing *d, size_t from, size_t to) {
+    if (!d->trouble || !is_seen_at_fault(d, to))
+        return "";
+    if (is_seen_at_fault(d, from))
+        return " [color=\"#c53030\", penwidth=2.4]";
+    bool leads =
+        ct__trouble_at(d, from) == CT__LEADS && ct__end_of(d, to) == ct__end_of(d, d->first_fault);
+    return leads ? " [color=\"#c53030\", penwidth=1.4, style=dashed]" : "";
+}
+
+/* Lines of about this many characters. */
+enum { LINE = 46 };
+
+static void wrap(char *text) {
+    size_t length = 0;
+    for (char *at = text; *at; at++) {
+        length = *at == '\n' ? 0 : length + 1;
+        if (*at == ' ' && length > LINE) {
+            *at = '\n';
+            length = 0;
+        }
+    }
+}
+
+void ct__put_trouble_note(struct ct__drawing *d) {
+    struct ct__sink *s = &d->sink;
+    struct ct_anomaly found;
+    if (!d->trouble || d->first_fault >= d->limit ||
+        !ct_tape_anomaly(d->tape, d->first_fault, &found))
+        return;
+    wrap(found.message);
+    ct__put(s, "first_fault [shape=note, label=\"the first that is not finite\\n");
+    ct__put_text(s, CT__QUOTED, found.message);
+    ct__put(s, "\", color=\"#c53030\", fillcolor=\"#ffffff\", fontcolor=\"#9b2c2c\"];\n");
+    ct__put(s, "first_fault -> ");
+    ct__put_end(s, ct__end_of(d, d->first_fault));
+    ct__put(s, " [dir=none, style=dotted, color=\"#c53030\", constraint=false];\n");
+}
