@@ -74,17 +74,20 @@ static void wrap(char *text) {
     }
 }
 
+/* Among the nodes of its pass, above the one that it is about. */
 void ct__put_trouble_note(struct ct__drawing *d) {
     struct ct__sink *s = &d->sink;
     struct ct_anomaly found;
     if (!d->trouble || d->first_fault >= d->limit ||
         !ct_tape_anomaly(d->tape, d->first_fault, &found))
         return;
+    bool backward = d->tape->nodes[d->first_fault].backward;
     wrap(found.message);
+    ct__put(s, backward ? "subgraph cluster_backward {\n" : "subgraph cluster_forward {\n");
     ct__put(s, "first_fault [shape=note, label=\"the first that is not finite\\n");
     ct__put_text(s, CT__QUOTED, found.message);
-    ct__put(s, "\", color=\"#c53030\", fillcolor=\"#ffffff\", fontcolor=\"#9b2c2c\"];\n");
+    ct__put(s, "\", color=\"#c53030\", fillcolor=\"#ffffff\", fontcolor=\"#9b2c2c\"];\n}\n");
     ct__put(s, "first_fault -> ");
     ct__put_end(s, ct__end_of(d, d->first_fault));
-    ct__put(s, " [dir=none, style=dotted, color=\"#c53030\", constraint=false];\n");
+    ct__put(s, " [dir=none, style=dotted, color=\"#c53030\", constraint=true];\n");
 }
