@@ -3,6 +3,7 @@
 #include "ct_test.h"
 #include "dot_tools.h"
 #include "golden_json.h"
+#include "scarce_memory.h"
 
 #include "autodiff/ct_var_ops.h"
 #include "autodiff/label.h"
@@ -449,6 +450,35 @@ START_TEST(B156_many_folds_stream) {
 }
 END_TEST
 
+/* --- memory --- */
+
+/* Every allocation of a picture with folds, faults and a backward pass fails once. */
+START_TEST(failing_allocations_lose_nothing) {
+    if (!make_memory_scarce())
+        return;
+    setup();
+    two_layers();
+    leaf(T1(QNAN), "bad");
+    struct ct_dot_options options = ct_dot_options_init();
+    options.fold_depth = 2;
+    options.values = options.gradients = true;
+    size_t before = ct_live_blocks(), bytes = 0;
+    ct_status status = CT_ENOMEM;
+    long left = 0;
+    for (; status == CT_ENOMEM; left++) {
+        starve(left);
+        status = ct_tape_dot(tape, &options, count_bytes, &bytes);
+        ck_assert_int_eq(ct_error()->code, status);
+        ck_assert_uint_eq(ct_live_blocks(), before);
+    }
+    ck_assert_int_eq(status, CT_OK);
+    ck_assert_int_ge(
+        left, 7); /* two for scopes, two for passes and faults, two for folds, one for edges */
+    starve(-1);
+    teardown();
+}
+END_TEST
+
 Suite *suite_pictures(void) {
     Suite *suite = suite_create("pictures");
     TCase *tc = tcase_create("pictures");
@@ -468,5 +498,8 @@ Suite *suite_pictures(void) {
     tcase_add_loop_test(tc, B153_quotes_and_backslashes, 0, 4);
     tcase_add_test(tc, B156_a_million_nodes_stream);
     tcase_add_test(tc, B156_many_folds_stream);
+    tc = tcase_create("memory");
+    tcase_add_test(tc, failing_allocations_lose_nothing);
+    suite_add_tcase(suite, tc);
     return suite;
 }
