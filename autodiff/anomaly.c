@@ -3,6 +3,7 @@
 #include "autodiff/ct_anomaly.h"
 
 #include "autodiff/label.h"
+#include "tensor/alloc.h"
 #include "tensor/fail.h"
 
 #include <math.h>
@@ -167,13 +168,12 @@ static bool check_arguments(const char *who, const ct_tape *tape, struct ct_anom
 /* The first bad item of a node's value of real numbers; ct_count() of it where there is none. */
 typedef size_t find_fn(const ct_tape *tape, const struct ct__node *node);
 
-static bool search(const char *who, const ct_tape *tape, size_t from, find_fn *find,
+/* From node `from` on, but for those that are `passed` over. */
+static bool search(const ct_tape *tape, size_t from, find_fn *find, const uint8_t *passed,
                    struct ct_anomaly *found) {
-    if (!check_arguments(who, tape, found))
-        return false;
     for (size_t i = from; i < tape->length; i++) {
         const struct ct__node *node = &tape->nodes[i];
-        if (!node->value || !(ct_dtype(node->value)->traits & CT_REAL))
+        if (!node->value || !(ct_dtype(node->value)->traits & CT_REAL) || (passed && passed[i]))
             continue;
         size_t item = find(tape, node);
         if (item < ct_count(node->value)) {
@@ -190,7 +190,16 @@ static size_t not_finite(const ct_tape *tape, const struct ct__node *node) {
 }
 
 bool ct_tape_anomaly(const ct_tape *tape, size_t from, struct ct_anomaly *found) {
-    return search(__func__, tape, from, not_finite, found);
+    uint8_t *meant;
+    if (!check_arguments(__func__, tape, found))
+        return false;
+    if (!ct__find_meant(tape, &meant)) {
+        ct__fail(CT_ENOMEM, __func__, "out of memory for the infinities that are meant");
+        return false;
+    }
+    bool is_there = search(tape, from, not_finite, meant, found);
+    ct__free(meant);
+    return is_there;
 }
 
 static size_t absorbed(const ct_tape *tape, const struct ct__node *node) {
@@ -210,5 +219,5 @@ static size_t absorbed(const ct_tape *tape, const struct ct__node *node) {
 }
 
 bool ct_tape_absorbed(const ct_tape *tape, size_t from, struct ct_anomaly *found) {
-    return search(__func__, tape, from, absorbed, found);
+    return check_arguments(__func__, tape, found) && search(tape, from, absorbed, NULL, found);
 }

@@ -34,10 +34,13 @@ struct ct_anomaly {
  * Finds the first node, in the order of recording from node @p from on, whose value has an item that
  * is not finite, and its first such item. With @p from 0 that is the first in forward order; with the tape's length before
  * ct_grad() the first of the backward pass. A value counts as not finite if any part of it is: of duals the
- * tangents too. Values that were released and those of integers are passed over.
+ * tangents too. Values that were released and those of integers are passed over, and so are infinities that are
+ * meant: a rank-0 constant (the -infinity of a mask or of a pool's padding), and what ops make of it as long as no NaN and no
+ * other operand that is not finite is among it.
  *
  * @return whether there is one; @p found is untouched otherwise. False, with ct_error(), where
- * an argument is NULL. Allocates nothing; reads each value once, up to the first fault.
+ * an argument is NULL or memory is gone. Reads each value once, up to the first fault; allocates a byte per node where
+ * some infinity is meant, else nothing.
  */
 CT_API bool ct_tape_anomaly(const ct_tape *tape, size_t from, struct ct_anomaly *found);
 

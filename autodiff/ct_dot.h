@@ -49,7 +49,7 @@ CT_API struct ct_dot_options ct_dot_options_init(void);
  * A folded scope is one node with its name, the number of nodes in it, and the type of the last of
  * them; of parallel edges from or to it one is drawn. Its backward pass is another node.
  *
- * Where a value is not finite, it and the edges on which it spreads are red. Where it begins, in an input or
+ * Where a value is not finite, and not meant so (ct_tape_anomaly()), it and the edges on which it spreads are red. Where it begins, in an input or
  * of finite operands, borders are thick; the first of these has a note with ct_tape_anomaly()'s sentence, and its operands have
  * dashed borders.
  *

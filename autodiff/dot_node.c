@@ -38,7 +38,8 @@ static const char *infix(enum ct_op op) {
 }
 
 bool ct__is_inlined(const struct ct__drawing *d, const struct ct__node *node) {
-    return !d->options.constants && ct__is_number(node);
+    size_t index = (size_t)(node - d->tape->nodes);
+    return !d->options.constants && ct__is_number(node) && !ct__at_fault(ct__trouble_at(d, index));
 }
 
 /* --- labels --- */

@@ -22,23 +22,35 @@ static enum ct__trouble judge(const struct ct__drawing *d, const struct ct__node
     return has_input_at_fault(d, node) ? CT__SPREADS : CT__ARISES;
 }
 
-bool ct__find_trouble(struct ct__drawing *d) {
-    const ct_tape *tape = d->tape;
-    size_t first = 0;
-    while (first < tape->length && !ct__is_troubled(&tape->nodes[first]))
-        first++;
-    if (first == tape->length)
-        return true;
-    d->trouble = ct__alloc_zero(tape->length);
+static bool is_fault(const ct_tape *tape, const uint8_t *meant, size_t i) {
+    return !(meant && meant[i]) && ct__is_troubled(&tape->nodes[i]);
+}
+
+/* Marks nodes from the first fault on; false without memory. */
+static bool mark(struct ct__drawing *d, const uint8_t *meant) {
+    const struct ct__node *first = &d->tape->nodes[d->first_fault];
+    d->trouble = ct__alloc_zero(d->tape->length);
     if (!d->trouble)
         return false;
-    d->first_fault = first;
-    for (size_t i = first; i < tape->length; i++)
-        d->trouble[i] = (uint8_t)judge(d, &tape->nodes[i]);
-    const struct ct__node *node = &tape->nodes[first];
-    for (int k = 0; k < node->inputs; k++)
-        d->trouble[node->in[k]] = CT__LEADS;
+    for (size_t i = d->first_fault; i < d->tape->length; i++)
+        if (!(meant && meant[i]))
+            d->trouble[i] = (uint8_t)judge(d, &d->tape->nodes[i]);
+    for (int k = 0; k < first->inputs; k++)
+        d->trouble[first->in[k]] = CT__LEADS;
     return true;
+}
+
+bool ct__find_trouble(struct ct__drawing *d) {
+    uint8_t *meant;
+    size_t i = 0;
+    if (!ct__find_meant(d->tape, &meant))
+        return false;
+    while (i < d->tape->length && !is_fault(d->tape, meant, i))
+        i++;
+    d->first_fault = i;
+    bool done = i == d->tape->length || mark(d, meant);
+    ct__free(meant);
+    return done;
 }
 
 /* A folded scope is at fault where a node in it is. */

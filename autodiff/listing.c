@@ -1,5 +1,6 @@
 #include "autodiff/label.h"
 
+#include "tensor/alloc.h"
 #include "tensor/fail.h"
 #include "tensor/options.h"
 
@@ -7,7 +8,8 @@ struct listing {
     struct ct__sink sink;
     const ct_tape *tape;
     struct ct_dot_options options;
-    bool scopes; /* whether lines name the scope */
+    bool scopes;    /* whether lines name the scope */
+    uint8_t *meant; /* ct__find_meant() */
 };
 
 static void put_scope(struct listing *l, const struct ct__node *node) {
@@ -19,9 +21,13 @@ static void put_scope(struct listing *l, const struct ct__node *node) {
     ct__put_text(&l->sink, CT__LISTING, scope);
 }
 
-static bool has_faulty_input(const ct_tape *tape, const struct ct__node *node) {
+static bool is_fault(const struct listing *l, size_t index) {
+    return !(l->meant && l->meant[index]) && ct__is_troubled(&l->tape->nodes[index]);
+}
+
+static bool has_faulty_input(const struct listing *l, const struct ct__node *node) {
     for (int i = 0; i < node->inputs; i++)
-        if (ct__is_troubled(&tape->nodes[node->in[i]]))
+        if (is_fault(l, node->in[i]))
             return true;
     return false;
 }
@@ -29,7 +35,7 @@ static bool has_faulty_input(const ct_tape *tape, const struct ct__node *node) {
 static void put_numbers(struct listing *l, size_t index) {
     struct ct__sink *s = &l->sink;
     const struct ct__node *node = &l->tape->nodes[index];
-    bool fault = l->options.faults && ct__is_troubled(node);
+    bool fault = l->options.faults && is_fault(l, index);
     uint32_t gradient = l->options.gradients ? ct__gradient_of(l->tape, index) : CT__NO_NODE;
     struct ct__summary summary = {0};
     if (node->value && (l->options.values || fault))
@@ -45,7 +51,7 @@ static void put_numbers(struct listing *l, size_t index) {
         ct__put_short(s, ct__length_of(l->tape->nodes[gradient].value));
     }
     if (fault) {
-        ct__put(s, has_faulty_input(l->tape, node) ? " NOT FINITE: " : " NOT FINITE first: ");
+        ct__put(s, has_faulty_input(l, node) ? " NOT FINITE: " : " NOT FINITE first: ");
         ct__put_trouble(s, &summary);
     }
 }
@@ -123,5 +129,11 @@ ct_status ct_tape_text_with(const ct_tape *tape, const struct ct_dot_options *op
     if (!status)
         status = ct__take_options(__func__, "ct_dot_options_init", &l.options, sizeof l.options,
                                   options);
-    return status ? status : write_listing(__func__, &l);
+    if (!status && l.options.faults && !ct__find_meant(tape, &l.meant))
+        status =
+            ct__fail(CT_ENOMEM, __func__, "out of memory for a listing of %zu nodes", tape->length);
+    if (!status)
+        status = write_listing(__func__, &l);
+    ct__free(l.meant);
+    return status;
 }

@@ -1,5 +1,6 @@
 #include "autodiff/values.h"
 
+#include "tensor/alloc.h"
 #include "tensor/fail.h"
 
 #include <math.h>
@@ -57,19 +58,44 @@ const void *ct__item_at(const ct_tensor *t, size_t k) {
 
 /* --- what is not finite --- */
 
-/* The place of the first of n parts that is not finite, or n. */
-static size_t search_row(const ct_scalar *part, ct_loop_fn *loop, size_t n, const char *row,
+/* Tells of each item whether it is so. */
+struct question {
+    enum ct_op op;        /* isfinite or isnan */
+    unsigned char answer; /* that is looked for */
+};
+
+/* The place of the first of n parts that has the answer, or n. */
+static size_t search_row(const ct_scalar *part, struct question ask, size_t n, const char *row,
                          ptrdiff_t step) {
-    unsigned char finite[BLOCK];
-    for (size_t at = 0; at < n; at += BLOCK) {
+    unsigned char answers[BLOCK];
+    ct_loop_fn *loop = ct_scalar_loop(part, ask.op);
+    for (size_t at = 0; loop && at < n; at += BLOCK) {
         size_t count = n - at < BLOCK ? n - at : BLOCK;
-        char *ptr[] = {(char *)(uintptr_t)row + (ptrdiff_t)at * step, (char *)finite};
-        loop(part, CT_OP_isfinite, count, ptr, (const ptrdiff_t[]){step, 1});
-        const unsigned char *bad = memchr(finite, 0, count);
-        if (bad)
-            return at + (size_t)(bad - finite);
+        char *ptr[] = {(char *)(uintptr_t)row + (ptrdiff_t)at * step, (char *)answers};
+        loop(part, ask.op, count, ptr, (const ptrdiff_t[]){step, 1});
+        const unsigned char *found = memchr(answers, ask.answer, count);
+        if (found)
+            return at + (size_t)(found - answers);
     }
     return n;
+}
+
+/* The first item with a part that has the answer, or the count of items. */
+static size_t search(const ct_tensor *t, struct question ask) {
+    const ct_scalar *scalar = ct_dtype(t), *part = scalar;
+    while (part->base)
+        part = part->base;
+    size_t parts = scalar->size / part->size, count = ct_count(t), at = 0;
+    if (!(scalar->traits & CT_REAL) || count == 0)
+        return count;
+    for (struct rows r = rows_of(t); r.left > 0; next_row(&r), at += r.length) {
+        size_t n = r.step == 0 ? 1 : r.length, first = n;
+        for (size_t p = 0; p < parts && first > 0; p++)
+            first = search_row(part, ask, first, r.row + p * part->size, r.step);
+        if (first < n)
+            return at + first;
+    }
+    return count;
 }
 
 size_t ct_first_not_finite(const ct_tensor *t) {
@@ -77,27 +103,44 @@ size_t ct_first_not_finite(const ct_tensor *t) {
         ct__fail_null_operand(__func__);
         return 0;
     }
-    const ct_scalar *scalar = ct_dtype(t), *part = scalar;
-    while (part->base)
-        part = part->base;
-    ct_loop_fn *loop = ct_scalar_loop(part, CT_OP_isfinite);
-    size_t parts = scalar->size / part->size, count = ct_count(t), at = 0;
-    if (!loop || count == 0)
-        return count;
-    for (struct rows r = rows_of(t); r.left > 0; next_row(&r), at += r.length) {
-        size_t n = r.step == 0 ? 1 : r.length, first = n;
-        for (size_t p = 0; p < parts && first > 0; p++)
-            first = search_row(part, loop, first, r.row + p * part->size, r.step);
-        if (first < n)
-            return at + first;
-    }
-    return count;
+    return search(t, (struct question){CT_OP_isfinite, 0});
 }
 
 bool ct__is_troubled(const struct ct__node *node) {
-    const ct_tensor *value = node->value;
-    return value && ct_dtype(value)->traits & CT_REAL &&
-           ct_first_not_finite(value) < ct_count(value);
+    return node->value && ct_first_not_finite(node->value) < ct_count(node->value);
+}
+
+static bool has_nan(const ct_tensor *t) {
+    return search(t, (struct question){CT_OP_isnan, 1}) < ct_count(t);
+}
+
+/* --- infinities that are meant --- */
+
+static bool carries_on(const ct_tape *tape, const uint8_t *meant, const struct ct__node *node) {
+    bool some = false;
+    for (int k = 0; k < node->inputs; k++)
+        some = some || meant[node->in[k]];
+    if (!some || !ct__is_troubled(node) || has_nan(node->value))
+        return false;
+    for (int k = 0; k < node->inputs; k++)
+        if (!meant[node->in[k]] && ct__is_troubled(&tape->nodes[node->in[k]]))
+            return false;
+    return true;
+}
+
+bool ct__find_meant(const ct_tape *tape, uint8_t **meant) {
+    *meant = NULL;
+    for (size_t i = 0; i < tape->length; i++) {
+        const struct ct__node *node = &tape->nodes[i];
+        bool number = node->kind == CT__NODE_CONSTANT && node->value && ct_rank(node->value) == 0;
+        if (number && ct__is_troubled(node) && !has_nan(node->value)) {
+            if (!*meant && !(*meant = ct__alloc_zero(tape->length)))
+                return false;
+            (*meant)[i] = 1;
+        } else if (*meant && node->kind == CT__NODE_OP)
+            (*meant)[i] = carries_on(tape, *meant, node);
+    }
+    return true;
 }
 
 /* --- numbers about a value --- */

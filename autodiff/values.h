@@ -17,6 +17,10 @@ double ct__length_of(const ct_tensor *t);
 
 /* Whether a value is there, of a type whose items can be other than finite, and one is. */
 bool ct__is_troubled(const struct ct__node *node);
+/* Infinities that are meant: a rank-0 constant, such as the -infinity that a mask puts in, and the result of an op
+   that carries such on, without a NaN and without others. A byte per node, which the caller frees; NULL where there
+   are none. False without memory. */
+bool ct__find_meant(const ct_tape *tape, uint8_t **meant);
 /* Item k in row-major order. */
 const void *ct__item_at(const ct_tensor *t, size_t k);
 

@@ -185,15 +185,15 @@ START_TEST(scopes_are_drawn_once_however_often_they_are_entered) {
     ct_tape *tape = ct_tape_new();
     ct_var x = leaf(tape, "x", SHAPE(2));
     ct_scope_begin(tape, "outer");
-    ct_var y = ct_var_exp(x);
+    ct_var y = ct_var_neg(x);
     ct_scope_begin(tape, "inner");
-    y = ct_var_exp(y);
+    y = ct_var_neg(y);
     ct_scope_end(tape);
-    y = ct_var_exp(y);
+    y = ct_var_neg(y);
     ct_scope_end(tape);
-    y = ct_var_exp(y);
+    y = ct_var_neg(y);
     ct_scope_begin(tape, "outer");
-    y = ct_var_exp(y);
+    y = ct_var_neg(y);
     ct_scope_end(tape);
     struct text t = draw_tape(tape, NULL);
     text_has(&t, 2, "label=\"outer\"");
@@ -217,9 +217,9 @@ START_TEST(scopes_nest_deeply) {
     ct_var x = leaf(tape, "x", SHAPE(2));
     for (int i = 0; i < DEPTH; i++)
         ct_scope_begin(tape, "s");
-    ct_var y = ct_var_exp(x);
+    ct_var y = ct_var_neg(x);
     for (int i = 0; i < 1000; i++)
-        y = ct_var_exp(y);
+        y = ct_var_neg(y);
     struct text t = draw_tape(tape, NULL);
     text_has(&t, DEPTH + 1, "subgraph cluster_f"); // and cluster_forward
     ck_assert_int_eq(ct_tape_status(tape), CT_OK);

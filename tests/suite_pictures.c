@@ -287,6 +287,34 @@ START_TEST(faults_of_inputs_of_tangents_and_of_the_backward_pass) {
 }
 END_TEST
 
+/* A number that is NaN is drawn as a node, or its note would hang on nothing; an infinite one is meant. */
+START_TEST(numbers_at_fault_are_drawn) {
+    ct_var x = leaf(T1(1, 2), "x");
+    ct_var_mul(x, ct_constant_of(tape, CT_F64, QNAN));
+    struct text t = draw_tape(tape, NULL);
+    text_has(&t, 1, "\nn1 [label=<<B>constant</B><BR/>nan<BR/>");
+    text_has(&t, 1, "n1 -> n2 [color=");
+    text_has(&t, 1, "first_fault -> n1 ");
+    if (graphviz_is_here()) {
+        json_t *root = read_by_graphviz(&t);
+        ck_assert_uint_eq(json_array_size(json_object_get(root, "edges")), 3);
+        json_decref(root);
+    }
+    free(t.bytes);
+    ct_tape_rewind(tape, (ct_mark){0});
+    x = leaf(T1(1, 2), "x");
+    ct_var_minimum(ct_var_maximum(x, ct_constant_of(tape, CT_F64, -INF)),
+                   ct_constant_of(tape, CT_F64, INF));
+    ct_var_maximum(x, ct_constant_of(tape, CT_F64, INF));
+    t = draw_tape(tape, NULL);
+    text_has(&t, 0, "#c53030");
+    free(t.bytes);
+    t = list_tape(tape, NULL);
+    text_has(&t, 0, "NOT FINITE");
+    free(t.bytes);
+}
+END_TEST
+
 START_TEST(folded_scopes_show_the_faults_in_them) {
     poisoned();
     struct ct_dot_options options = ct_dot_options_init();
@@ -493,6 +521,7 @@ Suite *suite_pictures(void) {
     tcase_add_test(tc, names_of_folds_come_back);
     tcase_add_test(tc, faults_are_red_from_where_they_arise);
     tcase_add_test(tc, faults_of_inputs_of_tangents_and_of_the_backward_pass);
+    tcase_add_test(tc, numbers_at_fault_are_drawn);
     tcase_add_test(tc, folded_scopes_show_the_faults_in_them);
     tcase_add_test(tc, B153_B154_crafted_labels_come_back_unchanged);
     tcase_add_loop_test(tc, B153_quotes_and_backslashes, 0, 4);
