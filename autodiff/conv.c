@@ -140,8 +140,8 @@ static ct_var image_of(const struct conv *c, ct_var rows) {
 
 /* --- the two convolutions --- */
 
-ct_var ct_var_conv(ct_var x, ct_var w, ct_var bias, const struct ct_window *window) {
-    struct conv c = {.who = __func__};
+static ct_var convolve(ct_var x, ct_var w, ct_var bias, const struct ct_window *window) {
+    struct conv c = {.who = "ct_var_conv"};
     if (!open_conv(&c, x, w, window))
         return ct__null_of(x);
     const ct_tensor *a = ct__operand(x), *k = ct__operand(w);
@@ -204,8 +204,8 @@ static bool spread_extents(struct conv *c, const ct_tensor *a, int64_t *extent) 
     return true;
 }
 
-ct_var ct_var_conv_transpose(ct_var x, ct_var w, ct_var bias, const struct ct_window *window) {
-    struct conv c = {.who = __func__};
+static ct_var convolve_back(ct_var x, ct_var w, ct_var bias, const struct ct_window *window) {
+    struct conv c = {.who = "ct_var_conv_transpose"};
     int64_t extent[CT_MAX_SPACE];
     if (!open_conv(&c, x, w, window))
         return ct__null_of(x);
@@ -229,4 +229,27 @@ ct_var ct_var_conv_transpose(ct_var x, ct_var w, ct_var bias, const struct ct_wi
     ct_var y = spread_windows(&c, windows, extent);
     c.out = c.in;
     return with_bias(&c, y, bias);
+}
+
+/* Either, in a scope that says what it is. */
+static ct_var in_scope(const char *what,
+                       ct_var (*run)(ct_var, ct_var, ct_var, const struct ct_window *), ct_var x,
+                       ct_var w, ct_var bias, const struct ct_window *window) {
+    const ct_tensor *kernels = ct__live_value(w);
+    int space = kernels && ct_rank(kernels) > 2 && ct_rank(kernels) <= 2 + CT_MAX_SPACE
+                    ? ct_rank(kernels) - 2
+                    : 0;
+    ct__begin_windows(x, what, space, space ? ct_shape(kernels) + 2 : NULL, window);
+    ct_var y = run(x, w, bias, window);
+    if (x.tape)
+        ct_scope_end(x.tape);
+    return y;
+}
+
+ct_var ct_var_conv(ct_var x, ct_var w, ct_var bias, const struct ct_window *window) {
+    return in_scope("conv", convolve, x, w, bias, window);
+}
+
+ct_var ct_var_conv_transpose(ct_var x, ct_var w, ct_var bias, const struct ct_window *window) {
+    return in_scope("conv_transpose", convolve_back, x, w, bias, window);
 }

@@ -1,13 +1,19 @@
 /* A tape in Graphviz's language.
 
-   The tape is walked once for the nodes and once for each kind of edge, so nothing is gathered. A
+   The tape is walked once for the nodes and once for each kind of edge, so nothing is gathered but the
+   edges at folded scopes. A
    cluster that was closed is entered again by its name: Graphviz takes a subgraph of the same name
    in the same parent as the same one. Edges stand outside all clusters, since an edge inside one
    would pull both its ends in.
 
-   The forward pass runs down the page and the backward pass climbs up beside it, so that each
+   The forward pass runs down the page and the backward pass climbs up on its right, so that each
    gradient stands level with what it is the gradient of: dot ranks the tail of an edge above its
-   head, so the edges into backward nodes are written from the user to its input, with dir=back. */
+   head, so edges between backward nodes are written from the user to its input, with dir=back. Those
+   from the forward pass may lie level, which puts the forward pass on the left.
+
+   What the backward pass computes of forward values alone (transposed weights, the derivative of a
+   function) is no part of the way up: its edges go down like the forward ones, which keeps it by its
+   scope. Nothing leads from what climbs to what goes down, so the page has an order. */
 
 #include "autodiff/dot_impl.h"
 
@@ -35,20 +41,14 @@ static const char *const cluster_opening[] = {
 };
 static const char scope_style[] = "margin=10; color=\"#cbd5e0\"; fillcolor=\"#ffffff\";\n";
 
-/* What the backward pass reads of the forward one; the backward pass; what is computed on from a
-   gradient, which must not turn the page's order round. */
-static const char saved_edges[] = "edge [color=\"#a3aebb\", style=dashed, dir=back, minlen=0];\n";
-static const char backward_edges[] = "edge [color=\"#a8527d\", style=solid, minlen=1];\n";
+/* What the backward pass reads of the forward one; what it computes of that alone; the way up; what
+   is computed on from a gradient, which must not turn the page's order round. */
+static const char saved_edges[] = "edge [color=\"#a3aebb\", style=dashed, minlen=0];\n";
+static const char beside_edges[] = "edge [color=\"#a8527d\", style=solid, minlen=1];\n";
+static const char backward_edges[] = "edge [dir=back];\n";
 static const char onward_edges[] = "edge [dir=forward, constraint=false];\n";
 
 /* --- clusters --- */
-
-/* The scope in which a node is drawn: a backward node outside all scopes joins those of the op
-   whose pull recorded it. */
-static uint32_t scope_of(const ct_tape *tape, const struct ct__node *node) {
-    bool follow = node->backward && node->scope == CT__NO_NODE && node->primal < tape->length;
-    return follow ? tape->nodes[node->primal].scope : node->scope;
-}
 
 static void close_scope(struct ct__drawing *d) {
     ct__put(&d->sink, "}\n");
@@ -105,47 +105,83 @@ static void move_to(struct ct__drawing *d, enum ct__side side, uint32_t scope) {
 
 /* --- the parts of the picture --- */
 
+/* A folded scope is drawn at its first node, where its parent is. */
+static void put_fold(struct ct__drawing *d, size_t index, uint32_t scope, enum ct__side side) {
+    if (ct__folded(d, scope, side)->first != index)
+        return;
+    move_to(d, side, d->tape->scopes[scope].parent);
+    ct__put_end(&d->sink, ct__end_of(d, index));
+    ct__put(&d->sink, " [");
+    ct__put_folded(d, scope, side);
+    ct__put(&d->sink, "];\n");
+}
+
 static void put_node(struct ct__drawing *d, size_t index) {
     struct ct__sink *s = &d->sink;
     const struct ct__node *node = &d->tape->nodes[index];
-    if (ct__is_folded(d, node))
+    if (ct__is_inlined(d, node))
         return;
-    move_to(d, node->backward ? CT__BACKWARD : CT__FORWARD, scope_of(d->tape, node));
-    ct__put(s, "n");
-    ct__put_number(s, (int64_t)index);
+    uint32_t fold = ct__fold_of(d, node);
+    if (fold != CT__NO_NODE) {
+        put_fold(d, index, fold, ct__side_of(node));
+        return;
+    }
+    move_to(d, ct__side_of(node), ct__scope_of(d->tape, node));
+    ct__put_end(s, index);
     ct__put(s, " [");
     ct__put_attributes(d, index);
     ct__put(s, "];\n");
 }
 
-static void put_edge(struct ct__sink *s, size_t tail, size_t head) {
-    ct__put(s, "n");
-    ct__put_number(s, (int64_t)tail);
-    ct__put(s, " -> n");
-    ct__put_number(s, (int64_t)head);
+/* Kinds of edges, in the order in which they are written. */
+enum kind { PLAIN, SAVED, BESIDE, CLIMBING, ONWARD };
+
+static enum kind kind_of(const struct ct__drawing *d, size_t input, const struct ct__node *user) {
+    if (!d->tape->nodes[input].backward)
+        return user->backward ? SAVED : PLAIN;
+    if (!user->backward)
+        return ONWARD;
+    return d->beside[input] ? BESIDE : CLIMBING;
+}
+
+static bool is_folded(const struct ct__drawing *d, size_t index) {
+    return ct__fold_of(d, &d->tape->nodes[index]) != CT__NO_NODE;
+}
+
+/* Room between the clusters of two scopes, for what stands beside the way. */
+static const char *gap(const struct ct__drawing *d, enum kind kind, size_t input, size_t user) {
+    const struct ct__node *nodes = d->tape->nodes;
+    bool apart = kind == CLIMBING && !is_folded(d, input) && !is_folded(d, user) &&
+                 ct__scope_of(d->tape, &nodes[input]) != ct__scope_of(d->tape, &nodes[user]);
+    return apart ? " [minlen=2]" : "";
+}
+
+/* The edge of a node and its input, from the one of them that stands above. */
+static void put_edge(struct ct__drawing *d, enum kind kind, size_t input, size_t user) {
+    struct ct__sink *s = &d->sink;
+    bool climbs = kind == CLIMBING;
+    ct__end tail = ct__end_of(d, climbs ? user : input),
+            head = ct__end_of(d, climbs ? input : user);
+    if (!ct__is_new_edge(d, tail, head))
+        return;
+    ct__put_end(s, tail);
+    ct__put(s, " -> ");
+    ct__put_end(s, head);
+    ct__put(s, gap(d, kind, input, user));
+    ct__put(s, ct__edge_trouble(d, input, user));
     ct__put(s, ";\n");
 }
 
-/* The edges into one node from one side; a node used twice has two. */
-static void put_edges(struct ct__drawing *d, size_t index, bool from_backward) {
-    const struct ct__node *node = &d->tape->nodes[index];
-    const uint32_t *inputs = ct__inputs(d->tape, node);
-    for (int i = 0; i < node->inputs; i++) {
-        size_t input = inputs[i];
-        bool is_drawn = !ct__is_folded(d, &d->tape->nodes[input]);
-        if (!is_drawn || d->tape->nodes[input].backward != from_backward)
-            continue;
-        if (node->backward)
-            put_edge(&d->sink, index, input);
-        else
-            put_edge(&d->sink, input, index);
+/* A node used twice has two. */
+static void put_edges(struct ct__drawing *d, enum kind kind) {
+    for (size_t i = 0; i < d->limit && !d->sink.stopped; i++) {
+        const struct ct__node *user = &d->tape->nodes[i];
+        const uint32_t *inputs = ct__inputs(d->tape, user);
+        for (int k = 0; user->kind == CT__NODE_OP && k < user->inputs; k++)
+            if (!ct__is_inlined(d, &d->tape->nodes[inputs[k]]) &&
+                kind_of(d, inputs[k], user) == kind)
+                put_edge(d, kind, inputs[k], i);
     }
-}
-
-static void put_all_edges(struct ct__drawing *d, bool from_backward, bool to_backward) {
-    for (size_t i = 0; i < d->limit && !d->sink.stopped; i++)
-        if (d->tape->nodes[i].kind == CT__NODE_OP && d->tape->nodes[i].backward == to_backward)
-            put_edges(d, i, from_backward);
 }
 
 static void put_note(struct ct__drawing *d, const char *id, const char *text, const char *colour) {
@@ -171,12 +207,42 @@ static void put_notes(struct ct__drawing *d) {
         put_note(d, "error", d->tape->message, "#c53030");
 }
 
-static void put_title(struct ct__drawing *d) {
-    if (!d->options.title)
+/* What the picture has that needs a word. */
+static void put_legend(struct ct__drawing *d) {
+    static const char opening[] = "<FONT POINT-SIZE=\"9\" COLOR=\"#718096\">";
+    struct ct__sink *s = &d->sink;
+    ct__put(s, opening);
+    ct__put(s, "round: what is given; boxes: ops");
+    ct__put(s, d->folds.as ? "; double: all nodes of a scope" : "");
+    ct__put(s, "; dashed edges: what the backward pass reads of the forward pass");
+    if (d->options.gradients)
+        ct__put(s, "; |gradient|: norm of the gradient for that value");
+    ct__put(s, "</FONT><BR ALIGN=\"LEFT\"/>");
+    if (!d->trouble)
         return;
-    ct__put(&d->sink, "labelloc=t; label=\"");
-    ct__put_text(&d->sink, CT__QUOTED, d->options.title);
-    ct__put(&d->sink, "\";\n");
+    ct__put(s, opening);
+    ct__put(s, "red: not finite; thick border: where it begins; red dashes: the operands there");
+    ct__put(s, "</FONT><BR ALIGN=\"LEFT\"/>");
+}
+
+static void put_title(struct ct__drawing *d) {
+    struct ct__sink *s = &d->sink;
+    const char *title = d->options.title;
+    if (!title && !d->options.legend)
+        return;
+    if (!d->options.legend) {
+        ct__put(s, "labelloc=t; label=\"");
+        ct__put_text(s, CT__QUOTED, title);
+        ct__put(s, "\";\n");
+        return;
+    }
+    ct__put(s, "labelloc=t; label=<");
+    if (title && *title) {
+        ct__put_text(s, CT__HTML, title);
+        ct__put(s, "<BR ALIGN=\"LEFT\"/>");
+    }
+    put_legend(d);
+    ct__put(s, ">;\n");
 }
 
 static void draw(struct ct__drawing *d) {
@@ -185,22 +251,71 @@ static void draw(struct ct__drawing *d) {
     for (size_t i = 0; i < d->limit && !d->sink.stopped; i++)
         put_node(d, i);
     close_side(d);
-    put_all_edges(d, false, false);
-    ct__put(&d->sink, saved_edges);
-    put_all_edges(d, false, true);
-    ct__put(&d->sink, backward_edges);
-    put_all_edges(d, true, true);
-    ct__put(&d->sink, onward_edges);
-    put_all_edges(d, true, false);
+    put_edges(d, PLAIN);
+    if (d->beside) {
+        ct__put(&d->sink, saved_edges);
+        put_edges(d, SAVED);
+        ct__put(&d->sink, beside_edges);
+        put_edges(d, BESIDE);
+        ct__put(&d->sink, backward_edges);
+        put_edges(d, CLIMBING);
+        ct__put(&d->sink, onward_edges);
+        put_edges(d, ONWARD);
+    }
     put_notes(d);
+    ct__put_trouble_note(d);
     ct__put(&d->sink, "}\n");
 }
 
 /* --- options --- */
 
 struct ct_dot_options ct_dot_options_init(void) {
-    return (struct ct_dot_options){
-        .size = sizeof(struct ct_dot_options), .shapes = true, .dtypes = true};
+    return (struct ct_dot_options){.size = sizeof(struct ct_dot_options),
+                                   .shapes = true,
+                                   .dtypes = true,
+                                   .attributes = true,
+                                   .faults = true};
+}
+
+/* Whether a node stands in the picture by itself, or is the first of a folded scope. */
+static bool is_drawn(const struct ct__drawing *d, size_t index) {
+    const struct ct__node *node = &d->tape->nodes[index];
+    uint32_t fold = ct__fold_of(d, node);
+    return !ct__is_inlined(d, node) &&
+           (fold == CT__NO_NODE || ct__folded(d, fold, ct__side_of(node))->first == index);
+}
+
+/* --- what stands beside the way of the backward pass --- */
+
+/* A backward op of forward values and such alone, drawn by itself; numbers do not count, or the
+   backward pass would have no beginning. */
+static bool stands_beside(const struct ct__drawing *d, size_t index) {
+    const struct ct__node *node = &d->tape->nodes[index];
+    const uint32_t *inputs = ct__inputs(d->tape, node);
+    int drawn = 0;
+    if (!node->backward || node->kind != CT__NODE_OP || is_folded(d, index))
+        return false;
+    for (int k = 0; k < node->inputs; k++) {
+        const struct ct__node *input = &d->tape->nodes[inputs[k]];
+        if (ct__is_inlined(d, input))
+            continue;
+        if (input->backward && !d->beside[inputs[k]])
+            return false;
+        drawn++;
+    }
+    return drawn > 0;
+}
+
+static bool find_beside(struct ct__drawing *d) {
+    size_t first = 0;
+    while (first < d->tape->length && !d->tape->nodes[first].backward)
+        first++;
+    if (first == d->tape->length)
+        return true;
+    d->beside = ct__alloc_zero(d->tape->length);
+    for (size_t i = first; d->beside && i < d->tape->length; i++)
+        d->beside[i] = stands_beside(d, i);
+    return d->beside != NULL;
 }
 
 /* The first node that is left out when so many may be drawn. */
@@ -209,11 +324,29 @@ static size_t find_limit(const struct ct__drawing *d) {
     if (d->options.max_nodes == 0)
         return d->tape->length;
     for (; i < d->tape->length; i++) {
-        drawn += !ct__is_folded(d, &d->tape->nodes[i]);
+        drawn += is_drawn(d, i);
         if (drawn > d->options.max_nodes)
             break;
     }
     return i;
+}
+
+static bool prepare(struct ct__drawing *d) {
+    size_t scopes = d->tape->scope_length;
+    d->path = ct__alloc(scopes * sizeof *d->path);
+    d->labelled = ct__alloc_zero(scopes * sizeof *d->labelled);
+    if (!d->path || !d->labelled || (d->options.faults && !ct__find_trouble(d)) ||
+        !ct__plan_folds(d) || !find_beside(d))
+        return false;
+    d->limit = find_limit(d);
+    return true;
+}
+
+static void drop(struct ct__drawing *d) {
+    void *blocks[] = {d->path,     d->labelled,    d->trouble,    d->beside,
+                      d->folds.as, d->folds.sides, d->pairs.slots};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        ct__free(blocks[i]);
 }
 
 ct_status ct_tape_dot(const ct_tape *tape, const struct ct_dot_options *options, ct_write_fn *write,
@@ -228,20 +361,20 @@ ct_status ct_tape_dot(const ct_tape *tape, const struct ct_dot_options *options,
                             .scope = CT__NO_NODE};
     ct_status status =
         ct__take_options(__func__, "ct_dot_options_init", &d.options, sizeof d.options, options);
+    if (!status && d.options.fold_count > 0 && !d.options.fold_names)
+        status = ct__fail(CT_EINVAL, __func__, "%zu names of scopes to fold stand at NULL",
+                          d.options.fold_count);
     if (status)
         return status;
-    d.limit = find_limit(&d);
-    size_t scopes = tape->scope_length;
-    d.path = ct__alloc(scopes * sizeof *d.path);
-    d.labelled = ct__alloc_zero(scopes * sizeof *d.labelled);
-    status = CT_ENOMEM;
-    if (d.path && d.labelled) {
+    bool ready = prepare(&d);
+    if (ready)
         draw(&d);
+    if (!ready || d.out_of_memory)
+        status =
+            ct__fail(CT_ENOMEM, __func__, "out of memory for a picture of %zu nodes in %zu scopes",
+                     tape->length, tape->scope_length);
+    else
         status = ct__sink_end(&d.sink, __func__);
-    } else {
-        ct__fail(status, __func__, "out of memory for the paths of %zu scopes", scopes);
-    }
-    ct__free(d.path);
-    ct__free(d.labelled);
+    drop(&d);
     return status;
 }

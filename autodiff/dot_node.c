@@ -2,11 +2,11 @@
 
 #include "autodiff/dot_impl.h"
 
-static const char leaf_style[] =
-    "style=\"rounded,filled\", color=\"#b7791f\", fillcolor=\"#fdf1d6\"";
-static const char constant_style[] =
-    "style=\"rounded,filled\", color=\"#718096\", fillcolor=\"#eef1f5\"";
+#include <stdio.h>
+
 static const char small_print[] = "<FONT POINT-SIZE=\"9\" COLOR=\"#556070\">";
+static const char gradient_print[] = "<FONT POINT-SIZE=\"9\" COLOR=\"#97266d\">";
+static const char fault_print[] = "<FONT POINT-SIZE=\"9\" COLOR=\"#9b2c2c\">";
 
 /* What is written between two operands instead of call brackets. */
 static const char *infix(enum ct_op op) {
@@ -37,8 +37,9 @@ static const char *infix(enum ct_op op) {
     }
 }
 
-bool ct__is_folded(const struct ct__drawing *d, const struct ct__node *node) {
-    return !d->options.constants && ct__is_number(node);
+bool ct__is_inlined(const struct ct__drawing *d, const struct ct__node *node) {
+    size_t index = (size_t)(node - d->tape->nodes);
+    return !d->options.constants && ct__is_number(node) && !ct__at_fault(ct__trouble_at(d, index));
 }
 
 /* --- labels --- */
@@ -46,7 +47,7 @@ bool ct__is_folded(const struct ct__drawing *d, const struct ct__node *node) {
 static void put_operand(struct ct__drawing *d, uint32_t index) {
     const struct ct__node *node = &d->tape->nodes[index];
     const char *name = ct__node_name(d->tape, node);
-    if (!ct__is_folded(d, node))
+    if (!ct__is_inlined(d, node))
         ct__put(&d->sink, "·");
     else if (name && *name)
         ct__put_text(&d->sink, CT__HTML, name);
@@ -54,7 +55,7 @@ static void put_operand(struct ct__drawing *d, uint32_t index) {
         ct__put_item(&d->sink, CT__HTML, node->value);
 }
 
-/* Below the op's name `1 − ·`, or after it `(·, 2)`: where the folded constants stand. */
+/* Below the op's name `1 − ·`, or after it `(·, 2)`: where the inlined constants stand. */
 static void put_operands(struct ct__drawing *d, const struct ct__node *node) {
     const char *between = node->inputs == 2 ? infix((enum ct_op)node->op) : NULL;
     const uint32_t *inputs = ct__inputs(d->tape, node);
@@ -68,10 +69,10 @@ static void put_operands(struct ct__drawing *d, const struct ct__node *node) {
         ct__put(&d->sink, ")");
 }
 
-static bool has_folded_input(const struct ct__drawing *d, const struct ct__node *node) {
+static bool has_inlined_input(const struct ct__drawing *d, const struct ct__node *node) {
     const uint32_t *inputs = ct__inputs(d->tape, node);
     for (int i = 0; i < node->inputs; i++)
-        if (ct__is_folded(d, &d->tape->nodes[inputs[i]]))
+        if (ct__is_inlined(d, &d->tape->nodes[inputs[i]]))
             return true;
     return false;
 }
@@ -101,7 +102,9 @@ static void put_heading(struct ct__drawing *d, const struct ct__node *node) {
         return;
     }
     put_tagged(s, "B", ct__op_title(d->tape, node));
-    if (has_folded_input(d, node))
+    if (d->options.attributes)
+        ct__put_attribute(s, " ", d->tape, node);
+    if (has_inlined_input(d, node))
         put_operands(d, node);
     if (name && *name) {
         ct__put(s, "<BR/>");
@@ -109,17 +112,108 @@ static void put_heading(struct ct__drawing *d, const struct ct__node *node) {
     }
 }
 
-static void put_label(struct ct__drawing *d, const struct ct__node *node) {
+static void begin_line(struct ct__sink *s, const char *print) {
+    ct__put(s, "<BR/>");
+    ct__put(s, print);
+}
+
+static void put_gradient(struct ct__drawing *d, size_t index) {
+    uint32_t gradient = ct__gradient_of(d->tape, index);
+    const ct_tensor *value = gradient == CT__NO_NODE ? NULL : d->tape->nodes[gradient].value;
+    if (!value)
+        return;
+    begin_line(&d->sink, gradient_print);
+    ct__put(&d->sink, "|gradient| ");
+    ct__put_short(&d->sink, ct__length_of(value));
+    ct__put(&d->sink, "</FONT>");
+}
+
+static void put_fault(struct ct__drawing *d, const struct ct__summary *summary, const char *op) {
+    begin_line(&d->sink, fault_print);
+    ct__put(&d->sink, op);
+    ct__put_trouble(&d->sink, summary);
+    ct__put(&d->sink, "</FONT>");
+}
+
+/* Lines about the value of a node and its gradient. */
+static void put_numbers(struct ct__drawing *d, size_t index) {
     struct ct__sink *s = &d->sink;
-    ct__put(s, "label=<");
-    put_heading(d, node);
-    if (!node->value || d->options.dtypes || d->options.shapes) {
-        ct__put(s, "<BR/>");
-        ct__put(s, small_print);
-        ct__put_type(s, CT__HTML, node->value, d->options.dtypes, d->options.shapes);
+    const struct ct__node *node = &d->tape->nodes[index];
+    bool fault = ct__at_fault(ct__trouble_at(d, index));
+    struct ct__summary summary = {0};
+    if (node->value && (d->options.values || fault))
+        ct__summarise(node->value, &summary);
+    bool has_finite = summary.items > summary.nans + summary.infinities;
+    if (d->options.values && has_finite && !ct__is_number(node)) {
+        begin_line(s, small_print);
+        ct__put_summary(s, CT__HTML, &summary, "<BR/>");
         ct__put(s, "</FONT>");
     }
-    ct__put(s, ">");
+    if (fault)
+        put_fault(d, &summary, "");
+    if (d->options.gradients)
+        put_gradient(d, index);
+}
+
+static void put_type_line(struct ct__drawing *d, const struct ct__node *node) {
+    struct ct__sink *s = &d->sink;
+    if (node->value && !d->options.dtypes && !d->options.shapes)
+        return;
+    begin_line(s, small_print);
+    ct__put_type(s, CT__HTML, node->value, d->options.dtypes, d->options.shapes);
+    ct__put(s, "</FONT>");
+}
+
+static void put_label(struct ct__drawing *d, size_t index) {
+    const struct ct__node *node = &d->tape->nodes[index];
+    ct__put(&d->sink, "label=<");
+    put_heading(d, node);
+    put_type_line(d, node);
+    put_numbers(d, index);
+    ct__put(&d->sink, ">");
+}
+
+/* --- styles --- */
+
+struct style {
+    const char *color, *fill, *width;
+};
+static const struct style leaf_style = {"#b7791f", "#fdf1d6", NULL},
+                          constant_style = {"#718096", "#eef1f5", NULL};
+static const struct style fault_styles[] = {
+    [CT__LEADS] = {"#c53030", NULL, "1.6"},
+    [CT__GIVEN] = {"#c53030", "#fed7d7", "3"},
+    [CT__ARISES] = {"#c53030", "#fed7d7", "3"},
+    [CT__SPREADS] = {"#c53030", "#fff0f0", "1.6"},
+};
+
+static void put_quoted(struct ct__sink *s, const char *name, const char *value) {
+    if (!value)
+        return;
+    ct__put(s, ", ");
+    ct__put(s, name);
+    ct__put(s, "=\"");
+    ct__put(s, value);
+    ct__put(s, "\"");
+}
+
+/* What differs from the style of the cluster. */
+static void put_style(struct ct__sink *s, bool is_input, const struct style *own,
+                      enum ct__trouble trouble) {
+    struct style style = own ? *own : (struct style){NULL, NULL, NULL};
+    if (trouble != CT__SOUND) {
+        const struct style *fault = &fault_styles[trouble];
+        style.color = fault->color;
+        style.fill = fault->fill ? fault->fill : style.fill;
+        style.width = fault->width;
+    }
+    if (is_input)
+        put_quoted(s, "style", trouble == CT__LEADS ? "rounded,filled,dashed" : "rounded,filled");
+    else if (trouble == CT__LEADS)
+        put_quoted(s, "style", "filled,dashed");
+    put_quoted(s, "color", style.color);
+    put_quoted(s, "fillcolor", style.fill);
+    put_quoted(s, "penwidth", style.width);
 }
 
 /* --- tooltips --- */
@@ -169,10 +263,57 @@ static void put_tooltip(struct ct__drawing *d, size_t index) {
 
 void ct__put_attributes(struct ct__drawing *d, size_t index) {
     const struct ct__node *node = &d->tape->nodes[index];
-    put_label(d, node);
-    if (node->kind != CT__NODE_OP) {
-        ct__put(&d->sink, ", ");
-        ct__put(&d->sink, node->kind == CT__NODE_LEAF ? leaf_style : constant_style);
-    }
+    const struct style *style = node->kind == CT__NODE_LEAF       ? &leaf_style
+                                : node->kind == CT__NODE_CONSTANT ? &constant_style
+                                                                  : NULL;
+    put_label(d, index);
+    put_style(&d->sink, style != NULL, style, ct__trouble_at(d, index));
     put_tooltip(d, index);
+}
+
+/* --- folded scopes --- */
+
+static void put_count(struct ct__sink *s, uint32_t nodes) {
+    ct__put_number(s, nodes);
+    ct__put(s, nodes == 1 ? " node" : " nodes");
+}
+
+/* The fault of a folded scope is its first, unless its last node shows one of its own. */
+static void put_folded_label(struct ct__drawing *d, uint32_t scope, const struct ct__folded *f) {
+    struct ct__sink *s = &d->sink;
+    ct__put(s, "label=<");
+    put_tagged(s, "B", d->tape->text + d->tape->scopes[scope].name);
+    begin_line(s, small_print);
+    put_count(s, f->nodes);
+    ct__put(s, "</FONT>");
+    put_type_line(d, &d->tape->nodes[f->last]);
+    put_numbers(d, f->last);
+    if (f->troubled != CT__NO_NODE && f->troubled != f->last) {
+        const struct ct__node *node = &d->tape->nodes[f->troubled];
+        struct ct__summary summary;
+        char op[64];
+        ct__summarise(node->value, &summary);
+        snprintf(op, sizeof op,
+                 "%.60s: ", node->kind == CT__NODE_OP ? ct_op_name(node->op) : "input");
+        put_fault(d, &summary, op);
+    }
+    ct__put(s, ">");
+}
+
+void ct__put_folded(struct ct__drawing *d, uint32_t scope, enum ct__side side) {
+    struct ct__sink *s = &d->sink;
+    const struct ct__folded *f = ct__folded(d, scope, side);
+    put_folded_label(d, scope, f);
+    ct__put(s, ", peripheries=2");
+    put_style(s, false, NULL,
+              f->troubled == CT__NO_NODE ? CT__SOUND : ct__trouble_at(d, f->troubled));
+    ct__put(s, ", tooltip=\"");
+    ct__put_number(s, f->first);
+    ct__put(s, " to ");
+    ct__put_number(s, f->last);
+    ct__put(s, ": ");
+    put_count(s, f->nodes);
+    ct__put(s, side == CT__BACKWARD ? " of the backward pass of scope " : " of scope ");
+    ct__put_text(s, CT__QUOTED, d->tape->text + d->tape->scopes[scope].name);
+    ct__put(s, "\"");
 }

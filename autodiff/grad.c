@@ -16,8 +16,9 @@ bool ct__is_flat(ct_var v) {
 }
 
 /* Scratch of one sweep: per node up to y, the node of its cotangent and whether it leads to an x.
-   It belongs to the tape and is kept for the next call. */
+   It belongs to the tape and is kept for the next call; pictures read the cotangents in it. */
 static bool prepare(ct_tape *tape, size_t nodes) {
+    tape->graded = 0;
     if (nodes > tape->sweep_capacity) {
         size_t wanted = nodes + nodes / 2;
         uint32_t *sweep = ct__realloc(tape->sweep, wanted * sizeof *sweep);
@@ -241,6 +242,8 @@ static bool append_gradient(const struct outputs *o, size_t n, const ct_var *x, 
         bool reached = x[i].index < nodes && tape->sweep[x[i].index] != CT__NO_NODE;
         dx[i] = reached ? var_at(tape, tape->sweep[x[i].index]) : constant_like(x[i], 0);
     }
+    tape->graded = nodes;
+    tape->graded_end = tape->length;
     return tape->status == CT_OK;
 }
 
@@ -296,6 +299,7 @@ static void end_sweep(ct_tape *tape, const struct sweep *outer) {
         tape->sweep = outer->sweep;
         tape->wanted = outer->wanted;
         tape->sweep_capacity = outer->capacity;
+        tape->graded = 0; /* until the outer sweep ends */
     }
     tape->primal = outer->primal;
     tape->scope = outer->scope;

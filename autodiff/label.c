@@ -96,6 +96,8 @@ static const char *dot_escape(enum ct__language language, uint32_t c) {
         return "\\\\";
     case '\n':
         return language == CT__HTML ? "<BR/>" : "\\n";
+    case '\t': // which Graphviz drops from its HTML-like labels
+        return language == CT__HTML ? NULL : "\t";
     case '"':
         return language == CT__HTML ? "&quot;" : "\\\"";
     case '<':
@@ -141,8 +143,26 @@ static void put_unprintable(struct ct__sink *s, enum ct__language language, cons
         put_byte_escape(s, (unsigned char)bytes[i]);
 }
 
+/* Graphviz reads a text in pieces of at most 16,383 bytes, and lays out no more than 65,535 points. A quoted
+   string goes on after a `+`; in an HTML-like label a comment is no text. */
+enum { PIECE = 4096 };
+
+static void put_pause(struct ct__sink *s, enum ct__language language, bool new_line) {
+    if (language == CT__HTML)
+        ct__put(s, new_line ? "<BR/>" : "<!-- -->");
+    else if (language == CT__QUOTED)
+        ct__put(s, new_line ? "\\n\" + \"" : "\" + \"");
+}
+
 void ct__put_text(struct ct__sink *s, enum ct__language language, const char *text) {
-    while (*text) {
+    for (const char *piece = text, *line = text; *text;) {
+        if (text - piece >= PIECE) {
+            bool long_line = text - line >= PIECE;
+            put_pause(s, language, long_line);
+            piece = text;
+            line = long_line ? text : line;
+        }
+        line = *text == '\n' ? text + 1 : line;
         uint32_t c = 0xFFFD;
         size_t length = decode((const unsigned char *)text, &c);
         if (length == 0) {

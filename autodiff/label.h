@@ -4,6 +4,7 @@
 
 #include "autodiff/ct_dot.h"
 #include "autodiff/tape_impl.h"
+#include "autodiff/values.h"
 
 /* Gathers small pieces, so that a writer is not called for each of them. */
 struct ct__sink {
@@ -28,7 +29,8 @@ enum ct__language {
     CT__LISTING /* a quoted string as C writes it */
 };
 /* Writes any bytes so that the reader of the language shows them; what it cannot show (control
-   characters, broken UTF-8) becomes a picture of it (U+2400...), U+FFFD or an escape. */
+   characters, broken UTF-8) becomes a picture of it (U+2400...), U+FFFD or an escape. Of any length;
+   Graphviz gets a line of more than 4,096 bytes in several. */
 void ct__put_text(struct ct__sink *s, enum ct__language language, const char *text);
 
 /* `f32[batch=32, 64]`; NULL is a value that was released. */
@@ -39,6 +41,24 @@ void ct__put_item(struct ct__sink *s, enum ct__language language, const ct_tenso
 /* `add(10, 11)`, `leaf` or `constant`. */
 void ct__put_call(struct ct__sink *s, enum ct__language language, const ct_tape *tape,
                   const struct ct__node *node);
+
+/* --- label_parts.c; none of these asks the locale --- */
+
+/* A number in at most four digits; whole ones below 10^7 in all of theirs. */
+void ct__put_short(struct ct__sink *s, double x);
+/* `-0.98 to 0.99, mean 0.01, 12% zeros`, `all 1` or `= 2.5`, with `joint` for the first comma; false, and
+   nothing, where no item is finite. */
+bool ct__put_summary(struct ct__sink *s, enum ct__language language, const struct ct__summary *v,
+                     const char *joint);
+/* `-0.98 to 0.99`, `all 1` or `= 2.5`: of a value with a finite item. */
+void ct__put_range(struct ct__sink *s, const struct ct__summary *v);
+/* `3 nan, 1 infinite of 64`: of a value with an item that is not finite. */
+void ct__put_trouble(struct ct__sink *s, const struct ct__summary *v);
+/* `axis 1`, `relu`, ...: what an op was told besides its operands and does not show in its shape, after
+   the text `before`; false, and nothing, where there is no such thing. */
+bool ct__put_attribute(struct ct__sink *s, const char *before, const ct_tape *tape,
+                       const struct ct__node *node);
+
 bool ct__is_number(const struct ct__node *node); /* a rank-0 constant whose value is there */
 
 #endif

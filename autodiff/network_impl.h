@@ -40,6 +40,11 @@ struct ct_window ct__filled(const struct ct_window *window);
 
 /* Whether there is such a reduction; false after the sticky error. */
 bool ct__check_reduction(const char *who, ct_var x, enum ct_reduction reduction);
+/* Opens a scope that says how windows lie, `conv 3x3, stride 2, padding 1`, so that they can be seen, and folded, in a
+   picture; to be closed by ct_scope_end(). Nothing where x or kernel is not there, which fails later. */
+void ct__begin_windows(ct_var x, const char *what, int space, const int64_t *kernel,
+                       const struct ct_window *window);
+
 /* Losses refuse to broadcast; false after the sticky error. */
 bool ct__fit_loss(const char *who, ct_var x, ct_var target, enum ct_reduction reduction);
 /* The items, their sum or their mean. */

@@ -172,21 +172,29 @@ static ct_tensor *winners(const ct_tensor *x, int space, const int64_t *kernel,
     return NULL;
 }
 
+static ct_var largest_of(ct_var x, int space, const int64_t *kernel,
+                         const struct ct_window *w) {
+    const ct_tensor *t = ct__value_of(x);
+    int64_t shape[2 + CT_MAX_SPACE] = {ct_shape(t)[0], ct_shape(t)[1]}, items = 1;
+    for (int s = 0; s < space; s++) {
+        items *= ct_shape(t)[2 + s];
+        shape[2 + s] = ct__places(ct_shape(t)[2 + s], kernel[s], w, s);
+    }
+    ct_var at = ct__put_constant(x, winners(t, space, kernel, w));
+    ct_var flat = ct_var_reshape(x, 3, (int64_t[]){shape[0], shape[1], items});
+    return ct_var_reshape(ct_var_gather(flat, 2, at), 2 + space, shape);
+}
+
 ct_var ct_var_max_pool(ct_var x, const int64_t *kernel, const struct ct_window *window) {
     struct ct_window w = ct__filled(window);
     int space;
     if (!check_pool(__func__, x, kernel, &w, &space) ||
         !check_cover(__func__, x, space, kernel, &w))
         return ct__null_of(x);
-    const ct_tensor *t = ct__value_of(x);
-    int64_t shape[2 + CT_MAX_SPACE] = {ct_shape(t)[0], ct_shape(t)[1]}, items = 1;
-    for (int s = 0; s < space; s++) {
-        items *= ct_shape(t)[2 + s];
-        shape[2 + s] = ct__places(ct_shape(t)[2 + s], kernel[s], &w, s);
-    }
-    ct_var at = ct__put_constant(x, winners(t, space, kernel, &w));
-    ct_var flat = ct_var_reshape(x, 3, (int64_t[]){shape[0], shape[1], items});
-    return ct_var_reshape(ct_var_gather(flat, 2, at), 2 + space, shape);
+    ct__begin_windows(x, "max_pool", space, kernel, window);
+    ct_var y = largest_of(x, space, kernel, &w);
+    ct_scope_end(x.tape);
+    return y;
 }
 
 ct_var ct_var_global_max_pool(ct_var x) {
@@ -215,6 +223,18 @@ static ct_tensor *items_of_windows(ct_var x, int space, const int64_t *kernel,
     return lifted;
 }
 
+static ct_var mean_of(ct_var x, int space, const int64_t *kernel, const struct ct_window *w,
+                      bool count_padding) {
+    ct_var windows = flat_windows("ct_var_avg_pool", x, space, kernel, w);
+    if (!ct__operand(windows))
+        return ct__null_of(x);
+    if (count_padding || !is_padded(w, space))
+        return ct_var_mean(windows, 0, false);
+    ct_var items = ct__put_constant(x, items_of_windows(x, space, kernel, w));
+    ct_var sum = ct_var_sum(windows, 0, false);
+    return DIV(sum, items);
+}
+
 ct_var ct_var_avg_pool(ct_var x, const int64_t *kernel, const struct ct_window *window,
                        bool count_padding) {
     struct ct_window w = ct__filled(window);
@@ -222,14 +242,10 @@ ct_var ct_var_avg_pool(ct_var x, const int64_t *kernel, const struct ct_window *
     if (!check_pool(__func__, x, kernel, &w, &space) ||
         !check_cover(__func__, x, space, kernel, &w))
         return ct__null_of(x);
-    ct_var windows = flat_windows(__func__, x, space, kernel, &w);
-    if (!ct__operand(windows))
-        return ct__null_of(x);
-    if (count_padding || !is_padded(&w, space))
-        return ct_var_mean(windows, 0, false);
-    ct_var items = ct__put_constant(x, items_of_windows(x, space, kernel, &w));
-    ct_var sum = ct_var_sum(windows, 0, false);
-    return DIV(sum, items);
+    ct__begin_windows(x, "avg_pool", space, kernel, window);
+    ct_var y = mean_of(x, space, kernel, &w, count_padding);
+    ct_scope_end(x.tape);
+    return y;
 }
 
 ct_var ct_var_global_avg_pool(ct_var x) {

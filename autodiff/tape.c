@@ -419,6 +419,8 @@ ct_status ct_tape_rewind(ct_tape *tape, ct_mark mark) {
                         "the mark at node %u is stale: the tape was rewound to before it",
                         mark.nodes);
     drop_nodes(tape, mark.nodes);
+    if (mark.nodes < tape->graded_end)
+        tape->graded = 0;
     bool names_went = tape->text_length > mark.text;
     tape->scope = mark.scope;
     tape->scope_length = mark.scopes;

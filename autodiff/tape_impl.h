@@ -74,6 +74,8 @@ struct ct_tape {
     uint8_t *wanted; /* scratch of ct_grad: does the node lead to an x */
     size_t sweep_capacity;
     struct ct__factors *factors; /* of matrices among the nodes, or NULL (factors.c) */
+    size_t graded;     /* so many nodes have their gradient in `sweep`, until the tape is rewound */
+    size_t graded_end; /* to before this length */
     ct_status status;
     char message[512];
 };

@@ -2,6 +2,8 @@
 
 #include "autodiff/network_impl.h"
 
+#include <stdio.h>
+
 struct ct_window ct__filled(const struct ct_window *window) {
     struct ct_window w = window ? *window : (struct ct_window){.groups = 1};
     for (int s = 0; s < CT_MAX_SPACE; s++) {
@@ -17,6 +19,47 @@ bool ct__sane_window(const struct ct_window *w, int s) {
            w->dilation[s] < CT__MOST && w->before[s] >= 0 && w->after[s] >= 0 &&
            w->before[s] < CT__MOST && w->after[s] < CT__MOST;
 }
+
+/* --- names of scopes --- */
+
+struct title {
+    char text[128];
+    size_t length;
+};
+
+static void append(struct title *t, const char *before, int64_t number) {
+    size_t room = sizeof t->text - t->length;
+    int length = snprintf(t->text + t->length, room, "%s%lld", before, (long long)number);
+    t->length += length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1;
+}
+
+/* Nothing where all numbers are the usual one; one number where they are alike. */
+static void append_all(struct title *t, const char *before, int n, const int64_t *number,
+                       int64_t usual) {
+    bool alike = true;
+    for (int i = 1; i < n; i++)
+        alike = alike && number[i] == number[0];
+    for (int i = 0; i < (alike ? 1 : n) && !(alike && number[0] == usual); i++)
+        append(t, i ? "x" : before, number[i]);
+}
+
+void ct__begin_windows(ct_var x, const char *what, int space, const int64_t *kernel,
+                       const struct ct_window *window) {
+    struct title t = {.text = ""};
+    struct ct_window w = ct__filled(window);
+    if (!x.tape)
+        return;
+    t.length = (size_t)snprintf(t.text, sizeof t.text, "%s", what);
+    for (int s = 0; kernel && s < space; s++)
+        append(&t, s ? "x" : " ", kernel[s]);
+    append_all(&t, ", stride ", space, w.stride, 1);
+    append_all(&t, ", padding ", space, w.before, 0);
+    append_all(&t, ", dilation ", space, w.dilation, 1);
+    append_all(&t, ", groups ", 1, &w.groups, 1);
+    ct_scope_begin(x.tape, t.text);
+}
+
+/* --- windows --- */
 
 static bool check_axis(const char *who, ct_var x, int64_t extent, int64_t kernel,
                        const struct ct_window *w, int s) {

@@ -172,7 +172,10 @@ static int draw(struct run *run) {
     name_file(run, "tape.svg", svg);
     if (network_record_step(run->mlp, run->tape, &run->digits, DRAWN_ROWS) != CT_OK)
         return command_failed(me, "%s", ct_tape_message(run->tape));
-    if (picture_write(run->tape, "one training step of " NETWORK_TEXT, dot) != CT_OK)
+    struct ct_dot_options options = ct_dot_options_init();
+    options.title = "one training step of " NETWORK_TEXT;
+    options.legend = true;
+    if (picture_write(run->tape, &options, dot) != CT_OK)
         return library_failed(me);
     printf("wrote %s\n", dot);
     switch (picture_draw(dot, svg)) {

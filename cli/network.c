@@ -10,7 +10,7 @@ ct_mlp *network_new(uint64_t seed) {
     return ct_mlp_new(CT_F32, NETWORK_LAYERS, widths, CT_TANH, seed);
 }
 
-static void name_gradients(const ct_params *params) {
+void network_name_gradients(const ct_params *params) {
     for (size_t i = 0; i < ct_params_count(params); i++) {
         char name[64];
         snprintf(name, sizeof name, "d loss / d %s", ct_params_name(params, i));
@@ -33,7 +33,7 @@ ct_status network_record_step(ct_mlp *mlp, ct_tape *tape, const struct digits *d
     ct_var loss = ct_named(ct_var_cross_entropy(logits, labels, CT_REDUCE_MEAN), "loss");
     ct_scope_end(tape);
     if (ct_params_grad(params, loss) == CT_OK)
-        name_gradients(params);
+        network_name_gradients(params);
     return ct_tape_status(tape);
 }
 

@@ -17,6 +17,9 @@ ct_mlp *network_new(uint64_t seed);
 ct_status network_record_step(ct_mlp *mlp, ct_tape *tape, const struct digits *digits,
                               int64_t rows);
 
+/* Names recorded gradients after their parameters. */
+void network_name_gradients(const ct_params *params);
+
 /* Checks the gradients of the loss on a few rows, in f64, for the pixels and every parameter. */
 ct_status network_check(ct_mlp *mlp, const struct digits *digits, struct ct_check_report *report);
 

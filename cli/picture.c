@@ -14,12 +14,6 @@
 
 extern char **environ;
 
-static struct ct_dot_options with_title(const char *title) {
-    struct ct_dot_options options = ct_dot_options_init();
-    options.title = title;
-    return options;
-}
-
 static bool append(void *context, const char *text, size_t length) {
     return ct__atomic_write(context, text, length) == CT_OK;
 }
@@ -29,23 +23,22 @@ static bool print(void *context, const char *text, size_t length) {
     return fwrite(text, 1, length, stdout) == length;
 }
 
-ct_status picture_write(const ct_tape *tape, const char *title, const char *path) {
-    struct ct_dot_options options = with_title(title);
+ct_status picture_write(const ct_tape *tape, const struct ct_dot_options *options,
+                        const char *path) {
     struct ct__atomic_file *file = ct__atomic_begin(path, __func__);
     if (!file)
         return ct_error()->code;
-    ct_status written = ct_tape_dot(tape, &options, append, file);
+    ct_status written = ct_tape_dot(tape, options, append, file);
     ct_status placed = ct__atomic_commit(file);
     return placed != CT_OK ? placed : written;
 }
 
-ct_status picture_print(const ct_tape *tape, const char *title) {
-    struct ct_dot_options options = with_title(title);
-    return ct_tape_dot(tape, &options, print, NULL);
+ct_status picture_print(const ct_tape *tape, const struct ct_dot_options *options) {
+    return ct_tape_dot(tape, options, print, NULL);
 }
 
-ct_status picture_print_text(const ct_tape *tape) {
-    return ct_tape_text(tape, print, NULL);
+ct_status picture_print_text(const ct_tape *tape, const struct ct_dot_options *options) {
+    return ct_tape_text_with(tape, options, print, NULL);
 }
 
 /* dot reads the file on its standard input, so that no name can look like an option to it. */

@@ -5,13 +5,14 @@
 #include "autodiff/ct_dot.h"
 
 /* Writes the tape to a file, whole or not at all. */
-ct_status picture_write(const ct_tape *tape, const char *title, const char *path);
+ct_status picture_write(const ct_tape *tape, const struct ct_dot_options *options,
+                        const char *path);
 
 /* Writes the tape to standard output. */
-ct_status picture_print(const ct_tape *tape, const char *title);
+ct_status picture_print(const ct_tape *tape, const struct ct_dot_options *options);
 
 /* Writes the tape to standard output as text, a line per node. */
-ct_status picture_print_text(const ct_tape *tape);
+ct_status picture_print_text(const ct_tape *tape, const struct ct_dot_options *options);
 
 /* How drawing ended. */
 enum drawing { DRAWN, NO_DOT, NOT_DRAWN /* with ct_error() */ };

@@ -38,7 +38,9 @@ CT_API ct_status ct_params_grad(ct_params *params, ct_var loss);
 /** The gradient of a parameter; null before ct_params_grad(), stale after a rewind. */
 CT_API ct_var ct_params_gradient(const ct_params *params, size_t i);
 /** One optimiser step of all parameters from the recorded gradients (ct_optim_step_tape()): the
- *  tape has to be rewound to before the leaves for the next one. */
+ *  tape has to be rewound to before the leaves for the next one. A gradient that is not finite is
+ *  CT_EDOMAIN, and nothing has changed; the message names the parameter and the node with which it began
+ *  (ct_tape_anomaly()). */
 CT_API ct_status ct_params_step(ct_params *params, ct_optim *optim);
 
 /** The activation of x; CT_IDENTITY gives x itself. One that does not exist is CT_EINVAL, which
@@ -113,8 +115,9 @@ struct ct_rows {
  * @retval CT_ESHAPE   rows or labels of another shape.
  * @retval CT_EDTYPE   rows of another type than the network's, or labels not of i64.
  * @retval CT_EINDEX   a label out of range.
- * @retval CT_EDOMAIN  an option out of range, no rows, or a loss that is not finite; the message
- *                     names epoch and batch, and the parameters are those before that batch.
+ * @retval CT_EDOMAIN  an option out of range, no rows, or a loss or a gradient that is not finite; the message
+ *                     names epoch, batch and the node with which it began (ct_tape_anomaly()), and the
+ *                     parameters are those before that batch.
  * @retval CT_ENOMEM   no memory; the parameters are those after the last whole step.
  */
 CT_API ct_status ct_fit(ct_mlp *mlp, ct_optim *optim, const struct ct_rows *train,

@@ -3,6 +3,7 @@
 
 #include "nn/nn_impl.h"
 
+#include "autodiff/ct_anomaly.h"
 #include "tensor/alloc.h"
 #include "tensor/ct_platform.h"
 #include "tensor/fail.h"
@@ -10,6 +11,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char who[] = "ct_fit";
@@ -177,6 +179,22 @@ static ct_var record_logits(struct fit *fit, int64_t n) {
     return ct_mlp_apply(fit->mlp, record_rows(fit, fit->x, n, "x"));
 }
 
+static ct_status fail_loss(const struct fit *fit, int epoch, int64_t batch) {
+    struct ct_anomaly first = {.message = ""};
+    ct_tape_anomaly(fit->tape, 0, &first);
+    return ct__fail(CT_EDOMAIN, who, "the loss is not finite in epoch %d, batch %" PRId64 ": %s",
+                    epoch, batch, first.message);
+}
+
+static ct_status step(struct fit *fit, int epoch, int64_t batch) {
+    ct_status status = ct_params_step(fit->mlp->params, fit->optim);
+    if (status != CT_EDOMAIN)
+        return status;
+    char reason[512];
+    snprintf(reason, sizeof reason, "%s", ct_error()->message);
+    return ct__fail(status, who, "epoch %d, batch %" PRId64 ": %s", epoch, batch, reason);
+}
+
 static ct_status train_batch(struct fit *fit, int epoch, int64_t begin, int64_t n, double *loss) {
     ct_var logits = record_logits(fit, n);
     ct_var labels = record_rows(fit, fit->labels, n, "labels");
@@ -185,12 +203,12 @@ static ct_status train_batch(struct fit *fit, int epoch, int64_t begin, int64_t 
     if (status)
         return status;
     *loss = ct_value_item(mean);
+    int64_t batch = begin / fit->options.batch + 1;
     if (!isfinite(*loss))
-        return ct__fail(CT_EDOMAIN, who, "the loss is not finite in epoch %d, batch %" PRId64,
-                        epoch, begin / fit->options.batch + 1);
+        return fail_loss(fit, epoch, batch);
     ct_params_grad(fit->mlp->params, mean);
     status = tape_error(fit);
-    return status ? status : ct_params_step(fit->mlp->params, fit->optim);
+    return status ? status : step(fit, epoch, batch);
 }
 
 // ---- an epoch

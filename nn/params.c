@@ -2,6 +2,7 @@
 
 #include "nn/nn_impl.h"
 
+#include "autodiff/ct_anomaly.h"
 #include "tensor/alloc.h"
 #include "tensor/fail.h"
 
@@ -170,8 +171,35 @@ ct_status ct_params_grad(ct_params *params, ct_var loss) {
     return ct_grad(loss, ct_var_null(), params->count, params->vars, params->grads);
 }
 
+// Names the parameter, and the node with which it began.
+static ct_status fail_gradient(const ct_params *params, size_t i) {
+    struct ct_anomaly first = {.message = ""};
+    ct_tape_anomaly(params->grads[i].tape, 0, &first);
+    return ct__fail(
+        CT_EDOMAIN, "ct_params_step",
+        "the gradient of \"%.100s\" is not finite; the first on the tape that is not: %s",
+        params->names[i], first.message);
+}
+
+static ct_status check_gradients(const ct_params *params) {
+    for (size_t i = 0; i < params->count; i++) {
+        ct_var gradient = params->grads[i];
+        if (ct_var_is_null(gradient) || ct_tape_status(gradient.tape))
+            return CT_OK; // the step itself says so
+        const ct_tensor *value = ct_value(gradient);
+        if (!value)
+            return ct_error()->code;
+        if (ct_first_not_finite(value) < ct_count(value))
+            return fail_gradient(params, i);
+    }
+    return CT_OK;
+}
+
 ct_status ct_params_step(ct_params *params, ct_optim *optim) {
     if (!params)
         return ct__fail_null_operand("ct_params_step");
+    ct_status status = check_gradients(params);
+    if (status)
+        return status;
     return ct_optim_step_tape(optim, params->count, params->values, params->vars, params->grads);
 }

@@ -1,11 +1,13 @@
 /* The search for values that are not finite, and for products that a zero absorbed. */
 
 #include "autodiff/ct_anomaly.h"
+#include "autodiff/ct_network.h"
 #include "autodiff/ct_var_ops.h"
 #include "case_tools.h"
 #include "ct_test.h"
 #include "dual/ct_dual.h"
 #include "tensor/ct_alloc.h"
+#include "tensor/ct_convert.h"
 
 #include <math.h>
 #include <string.h>
@@ -87,19 +89,25 @@ START_TEST(structured_ops_tell_their_operands_shapes) {
     ct_var_matmul(a, b);
     struct ct_anomaly found;
     ck_assert(ct_tape_anomaly(tape, 0, &found));
-    says(&found, "node 2, matmul: inf at index [0, 0] of f64[1, 1], of f64[1, 2], f64[2, 1]");
+    says(&found, "node 2, matmul: inf at index [0, 0] of f64[1, 1], of f64[1, 2] (all 1e300), "
+                 "f64[2, 1] (1 to 1e300)");
 }
 END_TEST
 
 START_TEST(the_backward_pass_is_searched_from_its_start) {
-    ct_var x = leaf(T1(0, 1), "x"), y = ct_var_sum(ct_var_sqrt(x), CT_ALL, false), dx;
+    ct_var x = leaf(T1(0, 1), "x"), dx;
+    ct_scope_begin(tape, "layer");
+    ct_var y = ct_var_sum(ct_named(ct_var_sqrt(x), "roots"), CT_ALL, false);
+    ct_scope_end(tape);
     size_t start = ct_tape_length(tape);
     ct_grad(y, ct_var_null(), 1, &x, &dx);
     struct ct_anomaly a;
     ck_assert(ct_tape_anomaly(tape, 0, &a));
     ck_assert_uint_ge(a.node, start);
     ck_assert(a.backward);
-    ck_assert_ptr_nonnull(strstr(a.message, "(backward): inf at index [0] of f64[2]"));
+    ck_assert_uint_eq(a.primal, 1);
+    ck_assert_ptr_nonnull(strstr(
+        a.message, "(backward, of node 1, sqrt \"roots\" in layer): inf at index [0] of f64[2]"));
 }
 END_TEST
 
@@ -125,6 +133,52 @@ START_TEST(absorbed_products_are_found) {
     ck_assert(a.backward && a.value == 0);
     ck_assert_ptr_nonnull(strstr(a.message, "0 at index [1] of f64[2], of 0 and inf"));
     EXPECT("gradient", ct_copy(ct_value(dx)), 0, 0.25, 1);
+}
+END_TEST
+
+/* A padded pool puts -infinity around the image; a mask into scores: both are sound. */
+START_TEST(infinities_that_are_meant_are_passed_over) {
+    struct ct_window around = {.before = {1, 1}, .after = {1, 1}};
+    ct_tensor *image = ct_ones(CT_F64, 4, (int64_t[]){1, 1, 3, 3});
+    ct_var x = leaf(image, "image"), dx;
+    ct_var y = ct_var_max_pool(x, (int64_t[]){2, 2}, &around);
+    ct_grad(ct_var_sum(y, CT_ALL, false), ct_var_null(), 1, &x, &dx);
+    struct ct_anomaly a;
+    ck_assert(!ct_tape_anomaly(tape, 0, &a));
+    ct_tape_rewind(tape, (ct_mark){0});
+
+    ct_var scores = leaf(T2(2, 2, 1, 2, 3, 4), "scores"), none = ct_constant_of(tape, CT_F64, -INF);
+    ct_tensor *half = T2(2, 2, 1, 0, 0, 0), *seen = ct_astype(half, CT_BOOL);
+    ct_var mask = ct_constant(tape, seen, "mask"), hidden = ct_var_where(mask, scores, none);
+    ct_free(half), ct_free(seen);
+    ct_var_exp(hidden);
+    ck_assert(!ct_tape_anomaly(tape, 0, &a));
+    ct_var_softmax(ct_var_transpose(hidden), 0); /* of nothing but -infinity, in a column */
+    ck_assert(ct_tape_anomaly(tape, 0, &a));
+    says(&a, "node 6, softmax: nan at index [0, 1] of f64[2, 2], of f64[2, 2] (3 infinite of 4)");
+}
+END_TEST
+
+START_TEST(infinities_among_the_meant_ones_are_not) {
+    ct_var big = leaf(T1(1, 2), "big"), none = ct_constant_of(tape, CT_F64, INF);
+    ct_var_sub(none, none);
+    struct ct_anomaly a;
+    ck_assert(ct_tape_anomaly(tape, 0, &a)); /* inf - inf */
+    says(&a, "node 2, sub: nan of f64[], of inf and inf");
+    ct_tape_rewind(tape, (ct_mark){0});
+
+    big = leaf(T1(1, INF), "big"), none = ct_constant_of(tape, CT_F64, INF);
+    ct_var_add(big, none);
+    ck_assert(ct_tape_anomaly(tape, 1, &a));
+    ck_assert_uint_eq(a.node, 2);
+    ck_assert(ct_tape_anomaly(tape, 0, &a));
+    ck_assert_uint_eq(a.node, 0);
+    ct_tape_rewind(tape, (ct_mark){0});
+
+    ct_constant_of(tape, CT_F64, QNAN);
+    ck_assert(ct_tape_anomaly(tape, 0, &a));
+    ck_assert_uint_eq(a.node, 0);
+    ck_assert(a.is_input);
 }
 END_TEST
 
@@ -156,6 +210,8 @@ Suite *suite_anomaly(void) {
     tcase_add_test(tc, the_backward_pass_is_searched_from_its_start);
     tcase_add_test(tc, tangents_count);
     tcase_add_test(tc, absorbed_products_are_found);
+    tcase_add_test(tc, infinities_that_are_meant_are_passed_over);
+    tcase_add_test(tc, infinities_among_the_meant_ones_are_not);
     tcase_add_test(tc, wrong_calls_and_empty_tapes);
     suite_add_tcase(suite, tc);
     return suite;

@@ -106,6 +106,9 @@ static const struct wrong {
     {1, "@folder", {"graph", "--out", "@folder"}, NULL},
     {2, "leave --out away", {"graph", "--text", "--out", "@new"}, NULL},
     {2, "--batch takes", {"graph", "--batch", "0"}, NULL},
+    {2, "--network takes mlp or cnn, not 'rnn'", {"graph", "--network", "rnn"}, NULL},
+    {2, "leave --fold away", {"graph", "--text", "--fold", "1"}, NULL},
+    {2, "--fold takes", {"graph", "--fold", "0"}, NULL},
     {1, "@none", {"info", "@none"}, NULL},
     {1, "@folder", {"info", "@folder"}, NULL},
     {1, "@file", {"info", "@file"}, NULL},
@@ -320,6 +323,18 @@ START_TEST(train_without_dot_says_so) {
 }
 END_TEST
 
+START_TEST(train_says_where_a_loss_went_wrong) {
+    scratch_make();
+    run(RUN_READ, NULL, WORDS("train", "--quick", "--lr", "3e37", "--out", scratch_path("run")));
+    ck_assert_int_eq(result.status, 1);
+    ck_assert_msg(strstr(result.err,
+                         "the loss is not finite in epoch 1, batch 2: node 6, dense in "
+                         "layer1: -inf at index [0, 0] of f32[32, 10], of f32[32, 64] ("),
+                  "it said: %.2000s", result.err);
+    scratch_remove();
+}
+END_TEST
+
 START_TEST(train_tells_of_saturation) {
     scratch_make();
     run(RUN_READ, NULL, WORDS("train", "--quick", "--lr", "1e9", "--out", scratch_path("run")));
@@ -364,6 +379,49 @@ START_TEST(graph_writes_the_same_bytes) {
     ck_assert_int_eq(result.status, 0);
     ck_assert_ptr_nonnull(strstr(result.out, "cross_entropy"));
     scratch_remove();
+}
+END_TEST
+
+/* With all that reads values: the same bytes on any instruction set and number of threads. */
+START_TEST(graph_shows_values_and_gradients_of_any_machine) {
+    static const char *const machines[][2] = {{"CT_NUM_THREADS=1", "CT_ISA=scalar"},
+                                              {"CT_NUM_THREADS=2", "CT_ISA=avx2"},
+                                              {"CT_NUM_THREADS=3", "CT_ISA=avx512"},
+                                              {"CT_NUM_THREADS=7", "CT_ISA=scalar"}};
+    char *first = NULL;
+    scratch_make();
+    for (size_t i = 0; i < 4; i++) {
+        if (i == 2 && strcmp(ct_isa_name(), "avx512") != 0)
+            continue;
+        run(RUN_READ, WORDS(machines[i][0], machines[i][1]),
+            WORDS("graph", "--network", "cnn", "--values", "--gradients", "--out",
+                  scratch_path("cnn.dot")));
+        ck_assert_msg(result.status == 0, "it said: %.2000s", result.err);
+        char *text = file_text(scratch_path("cnn.dot"));
+        if (first)
+            ck_assert_str_eq(first, text);
+        else
+            first = strdup(text);
+        free(text);
+    }
+    scratch_remove();
+    ck_assert_ptr_nonnull(strstr(first, "label=\"conv 3x3, padding 1\""));
+    ck_assert_ptr_nonnull(strstr(first, "|gradient| "));
+    ck_assert_ptr_nonnull(strstr(first, "% zeros"));
+    free(first);
+}
+END_TEST
+
+START_TEST(graph_folds_and_shows_where_a_nan_goes) {
+    run(RUN_READ, NULL, WORDS("graph", "--network", "cnn", "--fold", "2", "--nan"));
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "<B>conv 3x3, padding 1</B>"));
+    ck_assert_ptr_nonnull(strstr(result.out, "14 nodes"));
+    ck_assert_ptr_nonnull(strstr(result.out, "first_fault -> n0 "));
+    run(RUN_READ, NULL, WORDS("graph", "--max-nodes", "3"));
+    ck_assert_ptr_nonnull(strstr(result.out, " more nodes"));
+    run(RUN_READ, NULL, WORDS("graph", "--text", "--values", "--nan"));
+    ck_assert_ptr_nonnull(strstr(result.out, "NOT FINITE first: 1 nan of 4096\n"));
 }
 END_TEST
 
@@ -503,8 +561,11 @@ Suite *suite_cli(void) {
     tcase_add_test(work, train_writes_its_files);
     tcase_add_test(work, train_without_dot_says_so);
     tcase_add_test(work, train_tells_of_saturation);
+    tcase_add_test(work, train_says_where_a_loss_went_wrong);
     tcase_add_test(work, options_change_the_weights);
     tcase_add_test(work, graph_writes_the_same_bytes);
+    tcase_add_test(work, graph_shows_values_and_gradients_of_any_machine);
+    tcase_add_test(work, graph_folds_and_shows_where_a_nan_goes);
     tcase_add_test(work, info_tells_what_runs);
     tcase_add_test(work, check_passes_every_op);
     tcase_add_test(work, check_takes_one_op);

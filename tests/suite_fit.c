@@ -437,8 +437,43 @@ START_TEST(a_loss_that_is_not_finite_stops) {
     ct_set(t.x, 2, (int64_t[]){3, 1}, _i ? INF : QNAN);
     ct_tensor *before = ct_copy(weight(&t, 0));
     ck_assert_int_eq(ct_fit(t.mlp, t.optim, &t.rows, NULL, &t.options), CT_EDOMAIN);
-    expect_error(CT_EDOMAIN, "the loss is not finite in epoch 1, batch 1");
+    expect_error(CT_EDOMAIN,
+                 "the loss is not finite in epoch 1, batch 1: node 4, constant \"x\": ");
     ck_assert(same_bits(weight(&t, 0), before) && ct_optim_steps(t.optim) == 0);
+    ct_free(before);
+    free_task(&t);
+}
+END_TEST
+
+static void set_parameter(struct task *t, size_t i, const double *values) {
+    const ct_tensor *old = weight(t, i);
+    ct_tensor *value = ct_from_doubles(CT_F32, ct_rank(old), ct_shape(old), ct_count(old), values);
+    ck_assert_int_eq(ct_params_set(ct_mlp_params(t->mlp), i, value), CT_OK);
+    ct_free(value);
+}
+
+// A finite loss of a hidden unit whose large weights cancel, and a gradient that overflows.
+START_TEST(a_gradient_that_is_not_finite_stops) {
+    struct task t = task_of(CT_F32, 10, 1);
+    t.options.batch = 10;
+    for (int64_t i = 0; i < 10; i++) {
+        ct_set(t.labels, 1, &i, 0);
+        for (int64_t k = 0; k < 2; k++)
+            ct_set(t.x, 2, (int64_t[]){i, k}, 1e20);
+    }
+    set_parameter(&t, 0, (double[]){0, 0});
+    set_parameter(&t, 1, (double[]){1});
+    set_parameter(&t, 2, (double[]){1e25, 0, 0});
+    set_parameter(&t, 3, (double[]){-1e25, 0, 0});
+    ct_tensor *before = ct_copy(weight(&t, 3));
+    ck_assert_int_eq(ct_fit(t.mlp, t.optim, &t.rows, NULL, &t.options), CT_EDOMAIN);
+    expect_error(CT_EDOMAIN,
+                 "epoch 1, batch 1: the gradient of \"layer0.weight\" is not finite; the "
+                 "first on the tape that is not: node ");
+    expect_error(CT_EDOMAIN,
+                 "matmul (backward, of node 5, dense in layer0): -inf at index [0, 0] of "
+                 "f32[2, 1], of f32[2, 10] (all 1e20), f32[10, 1] (all -6.667e23)");
+    ck_assert(same_bits(weight(&t, 3), before) && ct_optim_steps(t.optim) == 0);
     ct_free(before);
     free_task(&t);
 }
@@ -531,6 +566,7 @@ Suite *suite_fit(void) {
     tcase_add_checked_fixture(tc, NULL, no_block_is_left);
     tcase_add_loop_test(tc, errors_say_what_is_wrong_and_change_nothing, 0, COUNT(bad_fits));
     tcase_add_loop_test(tc, a_loss_that_is_not_finite_stops, 0, 2);
+    tcase_add_test(tc, a_gradient_that_is_not_finite_stops);
     tcase_add_test(tc, the_place_of_a_bad_loss_is_told);
     tcase_add_loop_test(tc, an_odd_rounding_mode_is_refused, 0, 2);
     tcase_add_test(tc, parameters_can_be_used_after_training);

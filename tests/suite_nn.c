@@ -176,6 +176,46 @@ static const struct {
                    {CT_SIGMOID, ct_sigmoid},    {CT_SILU, ct_silu}, {CT_GELU, ct_gelu},
                    {CT_GELU_TANH, ct_gelu_tanh}};
 
+// sqrt at 0: nothing moves, the message leads to the op; rewound and mended, the step goes through.
+START_TEST(a_step_refuses_a_gradient_that_is_not_finite) {
+    ct_params *params = ct_params_new();
+    ct_tensor *value = T1(4, 0, 1);
+    ct_params_add(params, "scales", value);
+    struct ct_sgd_options options = ct_sgd_options_init();
+    ct_optim *sgd = ct_sgd_new(&options);
+    ct_tape *tape = ct_tape_new();
+    for (int mended = 0; mended < 2; mended++) {
+        ct_mark mark = ct_tape_mark(tape);
+        ct_params_record(params, tape);
+        ct_var loss =
+            ct_var_sum(ct_named(ct_var_sqrt(ct_params_var(params, 0)), "roots"), CT_ALL, false);
+        ct_params_grad(params, loss);
+        ct_status status = ct_params_step(params, sgd);
+        ck_assert_int_eq(status, mended ? CT_OK : CT_EDOMAIN);
+        ck_assert_uint_eq(ct_optim_steps(sgd), (uint64_t)mended);
+        if (!mended) {
+            expect_error(CT_EDOMAIN,
+                         "the gradient of \"scales\" is not finite; the first on the tape "
+                         "that is not: node ");
+            expect_error(CT_EDOMAIN,
+                         "(backward, of node 1, sqrt \"roots\"): inf at index [1] of f64[3]");
+            ck_assert_str_eq(ct_error()->function, "ct_params_step");
+            ck_assert_int_eq(ct_tape_status(tape), CT_OK);
+            ck_assert(same_bits(ct_params_value(params, 0), value));
+            ct_set(value, 1, (int64_t[]){1}, 9);
+            ct_params_set(params, 0, value);
+        }
+        ck_assert_int_eq(ct_tape_rewind(tape, mark), CT_OK);
+    }
+    ct_error_clear();
+    ct_free(value);
+    ct_tape_free(tape);
+    ct_optim_free(sgd);
+    ct_params_free(params);
+    ck_assert_uint_eq(ct_live_blocks(), 0);
+}
+END_TEST
+
 START_TEST(an_activation_is_its_op) {
     ct_tape *tape = ct_tape_new();
     ct_tensor *x = T1(-2, -0.5, 0, 0.5, 2, INF, QNAN), *y = activations[_i].plain(x);
@@ -472,6 +512,7 @@ Suite *suite_nn(void) {
     tcase_add_test(tc, a_value_is_replaced_by_its_like);
     tcase_add_test(tc, parameters_go_through_a_step);
     tcase_add_test(tc, a_step_before_a_gradient_is_an_error);
+    tcase_add_test(tc, a_step_refuses_a_gradient_that_is_not_finite);
     suite_add_tcase(s, tc);
     add_networks(s);
     return s;

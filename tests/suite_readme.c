@@ -93,6 +93,80 @@ START_TEST(examples_run) {
 }
 END_TEST
 
+/* ---- docs/seeing.md: pictures are what their commands write */
+
+static const struct {
+    const char *command, *picture;
+    const char *words[10];
+} pictures[] = {
+    {"build/bin/cotangent graph | dot", "docs/tape.svg", {"bin/cotangent", "graph", NULL}},
+    {"build/bin/cotangent graph --network cnn --fold 2 | dot",
+     "docs/cnn.svg",
+     {"bin/cotangent", "graph", "--network", "cnn", "--fold", "2", NULL}},
+    {"build/bin/cotangent graph --network cnn --fold 1 --values --gradients | dot",
+     "docs/values.svg",
+     {"bin/cotangent", "graph", "--network", "cnn", "--fold", "1", "--values", "--gradients",
+      NULL}},
+    {"build/examples/find_nan nan.dot && dot", "docs/nan.svg", {"examples/find_nan", NULL}},
+};
+
+/* How many nodes Graphviz's SVG has of the name, which is a title in it. */
+static bool has_title(const char *svg, const char *name, size_t length) {
+    char title[64];
+    snprintf(title, sizeof title, "<title>%.*s</title>", (int)length, name);
+    return strstr(svg, title) != NULL;
+}
+
+/* Lines such as `n12 [label=...`. */
+static size_t compare_nodes(const char *picture, const char *dot, const char *svg) {
+    size_t nodes = 0;
+    for (const char *line = dot; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        size_t length = strcspn(line, " \n");
+        if (strncmp(line + length, " [label=", 8) != 0)
+            continue;
+        ck_assert_msg(has_title(svg, line, length),
+                      "%s lacks %.*s: it is not what its command writes", picture, (int)length,
+                      line);
+        nodes++;
+    }
+    return nodes;
+}
+
+START_TEST(pictures_are_those_of_their_commands) {
+    char *guide = file_text("docs/seeing.md"), *svg = file_text(pictures[_i].picture),
+         path[PATH_MAX];
+    ck_assert_msg(strstr(guide, pictures[_i].command) != NULL, "no %s", pictures[_i].command);
+    scratch_make();
+    const char *words[12] = {path};
+    int n = 1;
+    snprintf(path, sizeof path, "%s/../%s", ct_test_bin_dir(), pictures[_i].words[0]);
+    for (; pictures[_i].words[n]; n++)
+        words[n] = pictures[_i].words[n];
+    if (strstr(path, "cotangent"))
+        words[n++] = "--out";
+    words[n] = scratch_path("picture.dot");
+    run_program(&result, RUN_READ, NULL, words);
+    ck_assert_msg(result.status == 0, "%s: %.2000s", pictures[_i].command, result.err);
+    if (strstr(path, "find_nan")) {
+        char *sentence = strstr(guide, "    step 886");
+        ck_assert_ptr_nonnull(sentence);
+        size_t length = strcspn(sentence + 4, "\n");
+        ck_assert_msg(strncmp(result.out, sentence + 4, length) == 0, "it says %s", result.out);
+    }
+    char *dot = file_text(scratch_path("picture.dot"));
+    size_t nodes = compare_nodes(pictures[_i].picture, dot, svg), titles = 0;
+    for (const char *at = svg; (at = strstr(at, "class=\"node\"")); at++)
+        titles++;
+    ck_assert_uint_gt(nodes, 5);
+    ck_assert_uint_le(titles - nodes, 1); /* the note of a fault */
+    free(dot);
+    free(svg);
+    free(guide);
+    scratch_remove();
+}
+END_TEST
+
 /* ---- names in the text */
 
 /* All public headers, one after the other. */
@@ -149,6 +223,7 @@ Suite *suite_readme(void) {
     tcase_add_test(tests, readme_program_is_the_example);
     tcase_add_test(tests, guide_program_runs);
     tcase_add_test(tests, examples_run);
+    tcase_add_loop_test(tests, pictures_are_those_of_their_commands, 0, 4);
     tcase_add_test(tests, names_in_the_guide_exist);
     suite_add_tcase(suite, tests);
     return suite;

@@ -6,7 +6,6 @@
 #include "ct_test.h"
 #include "tensor/ct_alloc.h"
 
-#include <pthread.h>
 #include <string.h>
 
 static ct_tape *tape;
@@ -362,55 +361,10 @@ START_TEST(scopes_must_balance) {
 }
 END_TEST
 
-/* --- depth: no recursion, linear time, under a small stack --- */
-
-enum { DEPTH = 1000000, FAN = 100000, STACK = 256 * 1024 };
-
-static void *run_chain(void *unused) {
-    (void)unused;
-    ct_var x = leaf(T0(0.5)), y = x, small = ct_constant_of(tape, CT_F64, 1e-6), dx;
-    for (int i = 0; i < DEPTH; i++)
-        y = ct_var_add(y, small);
-    ck_assert_int_eq(ct_grad(y, ct_var_null(), 1, &x, &dx), CT_OK);
-    ck_assert_double_eq(ct_value_item(dx), 1);
-    return NULL;
-}
-
-static void *run_fan(void *unused) {
-    (void)unused;
-    ct_var x = leaf(T0(0.5)), y = ct_constant_of(tape, CT_F64, 0), dx;
-    for (int i = 0; i < FAN; i++)
-        y = ct_var_add(y, x);
-    ck_assert_int_eq(ct_grad(y, ct_var_null(), 1, &x, &dx), CT_OK);
-    ck_assert_double_eq(ct_value_item(dx), FAN);
-    return NULL;
-}
-
-static void on_small_stack(void *(*run)(void *)) {
-    pthread_attr_t attr;
-    pthread_t thread;
-    ck_assert_int_eq(pthread_attr_init(&attr), 0);
-    ck_assert_int_eq(pthread_attr_setstacksize(&attr, STACK), 0);
-    ck_assert_int_eq(pthread_create(&thread, &attr, run, NULL), 0);
-    ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    pthread_attr_destroy(&attr);
-}
-
-START_TEST(a_million_nodes_deep) {
-    on_small_stack(run_chain);
-}
-END_TEST
-
-START_TEST(a_wide_fan) {
-    on_small_stack(run_fan);
-}
-END_TEST
-
 Suite *suite_tape(void) {
     Suite *suite = suite_create("tape");
     TCase *tc = tcase_create("tape");
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 30);
     tcase_add_test(tc, first_error_sticks_with_op_node_and_shapes);
     tcase_add_test(tc, rewind_forgets_an_error);
     tcase_add_test(tc, variables_from_before_a_rewind_are_stale);
@@ -431,8 +385,6 @@ Suite *suite_tape(void) {
     tcase_add_test(tc, errors_of_views_name_node_operands_and_function);
     tcase_add_test(tc, null_arrays_and_tapes_are_errors);
     tcase_add_test(tc, scopes_must_balance);
-    tcase_add_test(tc, a_million_nodes_deep);
-    tcase_add_test(tc, a_wide_fan);
     suite_add_tcase(suite, tc);
     return suite;
 }
