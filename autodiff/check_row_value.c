@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char who[] = "ct_check_op_all";
+
 enum { SAMPLES = 1000 };
 
 /* A result and what it should be. */
@@ -51,9 +53,9 @@ static long double unit_of(const struct ct__row *row, const struct ct__drawn *in
     return ldexpl(1, size == 0 || exponent < least ? least : exponent);
 }
 
-/* The exact result: the op over long doubles. NULL, without an error, where it has none. */
-static ct_tensor *run_exactly(const struct ct__row *row, const struct ct__drawn *inputs,
-                              ct_status *status) {
+/* The op over long doubles. NULL, without an error, where it does not run over them. */
+static ct_tensor *run_widely(const struct ct__row *row, const struct ct__drawn *inputs,
+                             ct_status *status) {
     struct ct__drawn wide;
     bool was_clear = ct_error()->code == CT_OK;
     ct_tensor *y =
@@ -67,6 +69,42 @@ static ct_tensor *run_exactly(const struct ct__row *row, const struct ct__drawn 
     return dense;
 }
 
+/* The op by its own loop, into y. False where it has none. */
+static bool run_exactly(const struct ct__row *row, const struct ct__drawn *inputs,
+                        const struct compared *c, ct_tensor *y, ct_status *status) {
+    struct ct__exact_call call = {
+        .op = row->op, .attr = inputs->call.attr, .in = inputs->inputs, .count = c->count};
+    size_t items = 2 * c->count + 1, at = items;
+    for (int k = 0; k < inputs->n; k++)
+        items += ct_count(inputs->inputs[k]);
+    long double *memory = ct__alloc(items * sizeof *memory), *out = ct_data_for_write(y);
+    if (!memory) {
+        *status = ct__fail(CT_ENOMEM, who, "out of memory");
+        return false;
+    }
+    call.scratch = memory;
+    call.marks = (bool *)(memory + c->count);
+    for (int k = 0; k < inputs->n; k++) {
+        call.x[k] = memory + at;
+        for (size_t i = 0; i < ct_count(inputs->inputs[k]); i++)
+            memory[at++] = (long double)c->in[k][i];
+    }
+    bool done = ct__exact_rows(&call, out);
+    ct__free(memory);
+    return done;
+}
+
+/* The exact result of a structured op like y: by its own loop, or else over long doubles. */
+static ct_tensor *exact_like(const struct ct__row *row, const struct ct__drawn *inputs,
+                             const struct compared *c, const ct_tensor *y, ct_status *status) {
+    ct_tensor *exact = ct_zeros(&ct__exact_scalar, ct_rank(y), ct_shape(y));
+    *status = exact ? CT_OK : ct_error()->code;
+    if (exact && run_exactly(row, inputs, c, exact, status))
+        return exact;
+    ct_free(exact);
+    return *status == CT_OK ? run_widely(row, inputs, status) : NULL;
+}
+
 static void free_compared(struct compared *c) {
     for (int k = 0; k < CT__MAX_INPUTS; k++)
         ct__free(c->in[k]);
@@ -74,14 +112,11 @@ static void free_compared(struct compared *c) {
     ct_free(c->exact);
 }
 
-static ct_status fill_compared(struct ct__row *row, const struct ct__drawn *inputs,
-                               struct compared *c) {
-    ct_tensor *y = ct__row_run(row, inputs);
-    if (!y)
-        return ct_error()->code;
+static ct_status fill_from(struct ct__row *row, const struct ct__drawn *inputs, const ct_tensor *y,
+                           struct compared *c) {
+    ct_status status;
     c->count = ct_count(y);
     c->result = ct__row_items(y);
-    ct_free(y);
     if (!c->result)
         return ct_error()->code;
     for (int k = 0; k < inputs->n; k++) {
@@ -89,10 +124,21 @@ static ct_status fill_compared(struct ct__row *row, const struct ct__drawn *inpu
         if (!c->in[k])
             return ct_error()->code;
     }
-    ct_status status;
-    c->exact = run_exactly(row, inputs, &status);
-    if (c->exact && ct__op_record(row->op))
+    if (!ct__op_record(row->op)) {
+        c->exact = run_widely(row, inputs, &status);
+        return status;
+    }
+    c->exact = exact_like(row, inputs, c, y, &status);
+    if (c->exact)
         c->unit = unit_of(row, inputs, c);
+    return status;
+}
+
+static ct_status fill_compared(struct ct__row *row, const struct ct__drawn *inputs,
+                               struct compared *c) {
+    ct_tensor *y = ct__row_run(row, inputs);
+    ct_status status = y ? fill_from(row, inputs, y, c) : ct_error()->code;
+    ct_free(y);
     return status;
 }
 

@@ -82,9 +82,9 @@ CT_API ct_status ct_check_op(enum ct_op op, const struct ct_check_options *optio
  */
 struct ct_op_report {
     enum ct_verdict verdict;
-    /** Worst error of the value in units in the last place, against the same formula's independent
-     *  twin in long double (elementwise) or the op's composition over long doubles without any kernel
-     *  (structured, where the unit is that of the largest number among operands and results). Places
+    /** Worst error of the value in units in the last place: of an elementwise op against its oracle
+     *  in long double; of a structured one, whose unit is that of the largest number among operands
+     *  and results, against a plain loop in long double or the op run over long doubles. Places
      *  where a formula is known to lose more (roots of lgamma, tails of compositions) are held to
      *  bars of their own and do not count here. */
     double value;

@@ -3,7 +3,7 @@
 #ifndef CT_EXACT_H
 #define CT_EXACT_H
 
-#include "tensor/ct_scalar.h"
+#include "autodiff/tape_impl.h"
 
 /* --- exact.c --- */
 
@@ -23,6 +23,22 @@ extern const ct_scalar ct__exact_scalar;
    f64). An infinity agrees with what rounds to it, a NaN with a NaN; a zero of the wrong sign is
    HUGE_VALL. */
 long double ct__ulp_error(const ct_scalar *scalar, double result, long double exact);
+
+/* --- exact_rows.c --- */
+
+/* A structured op on dense items. */
+struct ct__exact_call {
+    enum ct_op op;
+    const struct ct__attr *attr;
+    const ct_tensor *const *in;           /* for their shapes */
+    const long double *x[CT__MAX_INPUTS]; /* their items, row-major; NULL where there is no input */
+    size_t count;                         /* items of the result */
+    long double *scratch;                 /* as many */
+    bool *marks;                          /* as many */
+};
+
+/* Fills in the exact result; false where the op has no loop of its own here. */
+bool ct__exact_rows(const struct ct__exact_call *call, long double *y);
 
 /* --- exact_bars.c --- */
 
