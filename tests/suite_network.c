@@ -274,6 +274,45 @@ START_TEST(batches_are_normalised_per_channel) {
 }
 END_TEST
 
+/* PyTorch's update, with momentum 0.1 and 6 items a channel: 0.9 old + 0.1 new, variance times 6 / 5. */
+START_TEST(statistics_are_tracked) {
+    ct_tensor *mean = T1(1, 2), *variance = T1(1, 4), *m = T1(3, -2), *v = T1(10, 5),
+              *held = ct_copy(mean);
+    ck_assert_int_eq(ct_batch_norm_track(mean, variance, m, v, 6, 0.1), CT_OK);
+    EXPECT("mean", ct_copy(mean), 1e-15, 1.2, 1.6);
+    EXPECT("variance", ct_copy(variance), 1e-15, 0.9 + 1.2, 3.6 + 0.6);
+    EXPECT("another's share", held, 0, 1, 2);
+    ck_assert_int_eq(ct_batch_norm_track(mean, variance, m, v, 1, 0.1), CT_EDOMAIN);
+    expect_error(CT_EDOMAIN, "needs 2 items: 1 were given");
+    ck_assert_int_eq(ct_batch_norm_track(mean, variance, m, v, 6, 1.5), CT_EDOMAIN);
+    ck_assert_int_eq(ct_batch_norm_track(mean, mean, m, v, 6, 0.1), CT_EINVAL);
+    ct_tensor *short_one = T1(1), *narrow = ct_astype(m, CT_F32);
+    ck_assert_int_eq(ct_batch_norm_track(mean, variance, short_one, v, 6, 0.1), CT_ESHAPE);
+    ck_assert_int_eq(ct_batch_norm_track(mean, variance, m, narrow, 6, 0.1), CT_EDTYPE);
+    EXPECT("nothing moved", mean, 1e-15, 1.2, 1.6);
+    ct_free(variance), ct_free(m), ct_free(v), ct_free(short_one), ct_free(narrow);
+}
+END_TEST
+
+START_TEST(training_batches_tell_their_moments) {
+    struct draw draw = {3};
+    ct_var x = leaf(draw_tensor(&draw, CT_F64, 4, (int64_t[]){3, 2, 4, 5}, -1, 1)), mean, variance,
+           m, v;
+    ct_var y = ct_var_batch_norm_train(x, ct_var_null(), ct_var_null(), 1e-3, &mean, &variance);
+    ck_assert_int_eq(ct_var_batch_moments(x, &m, &v), CT_OK);
+    ck_assert(same_bits(ct_value(mean), ct_value(m)) && same_bits(ct_value(variance), ct_value(v)));
+    ct_var z = ct_var_batch_norm(x, m, v, ct_var_null(), ct_var_null(), 1e-3);
+    double *expected = items_of(ct_value(z));
+    expect_items("the same by its parts", value(y), 1e-14, ct_count(ct_value(z)), expected);
+    free(expected);
+    ct_var_batch_norm_train(leaf(T1(1, 2)), ct_var_null(), ct_var_null(), 1e-3, NULL, NULL);
+    refused(CT_ESHAPE, "rank 1 was given");
+    x = leaf(T2(1, 2, 1, 2));
+    ct_var_batch_norm_train(x, leaf(T1(1)), ct_var_null(), 1e-3, NULL, NULL);
+    refused(CT_ESHAPE, "one number per channel");
+}
+END_TEST
+
 START_TEST(rows_are_divided_by_their_root_mean_square) {
     ct_var x = leaf(T2(2, 2, 3, 4, 0, 0));
     double r = sqrt(12.5 + 1e-5);
@@ -315,6 +354,39 @@ START_TEST(attention_sees_what_the_mask_shows) {
     ct_var y = ct_var_attention(q, k, v, mask);
     EXPECT("two", value(y), 1e-14, (10 * e + 20) / (e + 1));
     EXPECT("hidden keys have no slope", value(ct_var_slice(grad(y, k), 0, 2, 3, 1)), 0, 0, 0);
+}
+END_TEST
+
+START_TEST(masks_hide_or_are_added) {
+    ct_var q = leaf(T2(2, 1, 1, 2)), k = leaf(T2(2, 1, 1, 2)), v = leaf(T2(2, 1, 10, 20));
+    EXPECT("causal mask", value(ct_var_causal_mask(tape, 2, 3)), 0, 1, 0, 0, 1, 1, 0);
+    ct_var y = ct_var_attention(q, k, v, ct_var_causal_mask(tape, 2, 2));
+    EXPECT("the first sees itself alone", value(ct_var_slice(y, 0, 0, 1, 1)), 0, 10);
+    ct_var added = ct_var_attention(q, k, v, leaf(T2(2, 2, 0, -INF, 0, 0)));
+    ck_assert(same_bits(ct_value(y), ct_value(added)));
+    ct_var_attention(q, k, v, leaf(T1(0, 0, 0)));
+    refused(CT_ESHAPE, "the mask of shape [3] does not broadcast to the scores of shape [2, 2]");
+    q = leaf(T2(2, 1, 1, 2)), k = leaf(T2(2, 1, 1, 2));
+    ct_tensor *zero = ct_zeros(CT_I64, 0, NULL);
+    ct_var_attention(q, k, k, ct_constant(tape, zero, NULL));
+    ct_free(zero);
+    refused(CT_EDTYPE, "a mask is of bool or, to be added, of f64: i64 was given");
+    ct_var_causal_mask(tape, -1, 2);
+    refused(CT_ESHAPE, "negative");
+}
+END_TEST
+
+START_TEST(embeddings_are_rows_of_a_table) {
+    ct_var table = leaf(T2(3, 2, 1, 2, 3, 4, 5, 6));
+    ct_tensor *index = ct_from_doubles(CT_I64, 2, (int64_t[]){1, 3}, 3, (double[]){2, 0, 2});
+    ct_var at = ct_constant(tape, index, NULL);
+    ct_free(index);
+    ct_var y = ct_var_embedding(table, at);
+    ck_assert_int_eq(ct_rank(ct_value(y)), 3);
+    EXPECT("rows", value(y), 0, 5, 6, 1, 2, 5, 6);
+    EXPECT("repeated rows add up", value(grad(y, table)), 0, 1, 1, 0, 0, 2, 2);
+    ct_var_embedding(leaf(T1(1)), at);
+    refused(CT_ESHAPE, "[rows, items]: rank 1 was given");
 }
 END_TEST
 
@@ -424,9 +496,13 @@ Suite *suite_network(void) {
     tcase_add_test(tc, pools_take_the_first_maximum_and_the_mean);
     tcase_add_test(tc, pools_ignore_padding_below_all_items);
     tcase_add_test(tc, batches_are_normalised_per_channel);
+    tcase_add_test(tc, statistics_are_tracked);
+    tcase_add_test(tc, training_batches_tell_their_moments);
     tcase_add_test(tc, rows_are_divided_by_their_root_mean_square);
     tcase_add_test(tc, dropout_depends_on_seed_step_and_op_alone);
     tcase_add_test(tc, attention_sees_what_the_mask_shows);
+    tcase_add_test(tc, masks_hide_or_are_added);
+    tcase_add_test(tc, embeddings_are_rows_of_a_table);
     tcase_add_test(tc, losses_by_their_formulas);
     tcase_add_test(tc, cross_entropy_of_a_logit_is_its_limit_far_out);
     tcase_add_test(tc, classes_are_weighed_ignored_and_smoothed);

@@ -2,10 +2,15 @@
    order is checked by duals, tapes and differences. */
 
 #include "autodiff/ct_check.h"
+#include "autodiff/ct_derivatives.h"
 #include "autodiff/ct_network.h"
 #include "autodiff/ct_var_ops.h"
 #include "case_tools.h"
 #include "ct_test.h"
+#include "digest_tools.h"
+#include "io/ct_digest.h"
+#include "io/ct_safetensors.h"
+#include "scarce_memory.h"
 #include "tensor/ct_alloc.h"
 #include "tensor/ct_convert.h"
 
@@ -24,6 +29,7 @@ static int64_t bits(size_t i, int seed) {
 /* How an item is made of its bits. */
 enum kind { SEQUENCE, PART, LABEL, MASK };
 
+/* NULL where there is no memory. */
 static ct_tensor *make(const ct_scalar *scalar, int rank, const int64_t *shape, int seed,
                        enum kind kind, int64_t classes) {
     size_t count = 1;
@@ -328,11 +334,128 @@ START_TEST(the_check_passes_to_second_order) {
 }
 END_TEST
 
+/* ---- the same bits for every instruction set and number of threads */
+
+static void add_tensor(struct lines *lines, const struct fact *fact, const char *what,
+                       const ct_tensor *t) {
+    char digest[CT_SHA256_TEXT_BYTES] = "";
+    ck_assert_msg(t != NULL, "%s", fact->name);
+    ck_assert_int_eq(ct_tensors_digest(1, &(struct ct_named_tensor){"value", t}, digest), CT_OK);
+    add_digest(lines, digest, "%s %s %s", fact->name, ct_dtype(t)->name, what);
+}
+
+static void add_fact(struct lines *lines, const struct fact *fact, const ct_scalar *scalar) {
+    static const char *const names[MOST] = {"gradient 0", "gradient 1", "gradient 2"};
+    ct_tape *tape = ct_tape_new();
+    ct_var x[MOST], dx[MOST];
+    for (int i = 0; i < fact->inputs; i++) {
+        ct_tensor *t = make(scalar, fact->input[i].rank, fact->input[i].extent, i + 1, SEQUENCE, 0);
+        x[i] = ct_leaf(tape, t, NULL);
+        ct_free(t);
+    }
+    ct_var y = fact->record(x);
+    add_tensor(lines, fact, "value", ct_value(y));
+    ck_assert_int_eq(ct_grad(y, ct_var_null(), (size_t)fact->inputs, x, dx), CT_OK);
+    for (int i = 0; i < fact->inputs; i++)
+        add_tensor(lines, fact, names[i], ct_value(dx[i]));
+    ct_tape_free(tape);
+}
+
+static ct_var pool_max(const ct_var *x) {
+    return ct_var_max_pool(*x, SIZE(3, 3),
+                           WINDOW(.stride = {2, 2}, .before = {1, 1}, .after = {1, 1}));
+}
+
+static ct_var pool_mean(const ct_var *x) {
+    return ct_var_avg_pool(*x, SIZE(3, 3),
+                           WINDOW(.stride = {2, 2}, .before = {1, 1}, .after = {1, 1}), false);
+}
+
+CONV(conv_large, .before = {1, 1}, .after = {1, 1})
+
+/* Large enough for several threads and blocks. */
+static const struct fact large[] = {
+    {"conv large",
+     conv_large,
+     3,
+     {{4, {3, 20, 33, 31}}, {4, {17, 20, 3, 3}}, {1, {17}}},
+     {0},
+     0,
+     {0}},
+    {"max_pool large", pool_max, 1, {{4, {5, 9, 41, 37}}}, {0}, 0, {0}},
+    {"avg_pool large", pool_mean, 1, {{4, {5, 9, 41, 37}}}, {0}, 0, {0}},
+    {"batch_norm large", batch_norm_0, 3, {{4, {5, 9, 41, 37}}, {1, {9}}, {1, {9}}}, {0}, 0, {0}},
+    {"rms_norm large", rms_norm, 2, {{2, {67, 1100}}, {1, {1100}}}, {0}, 0, {0}},
+    {"attention large",
+     attention,
+     3,
+     {{3, {4, 67, 65}}, {3, {4, 301, 65}}, {3, {4, 301, 33}}},
+     {0},
+     0,
+     {0}},
+};
+
+static void compute(struct lines *lines) {
+    static const ct_scalar *const reals[] = {CT_F32, CT_F64};
+    for (size_t s = 0; s < COUNT(reals); s++) {
+        for (size_t i = 0; i < COUNT(facts); i++)
+            add_fact(lines, &facts[i], reals[s]);
+        for (size_t i = 0; i < COUNT(large); i++)
+            add_fact(lines, &large[i], reals[s]);
+    }
+}
+
+START_TEST(bits_are_the_committed_ones) {
+    static const char *const threads[] = {"1", "2", "3", "7"};
+    check_digests("network_facts", "tests/golden/network_digests.txt", compute, digest_isas[_i / 4],
+                  threads[_i % 4]);
+}
+END_TEST
+
+/* ---- no memory, at every allocation */
+
+START_TEST(failing_allocations_lose_nothing) {
+    static const char *const chosen[] = {
+        "conv2d_2",     "conv_transpose2d_1", "max_pool2d_2",      "avg_pool2d_2",
+        "batch_norm_1", "attention_causal",   "cross_entropy_all", "bce_weighed_mean"};
+    if (!make_memory_scarce())
+        return;
+    for (size_t i = 0; i < COUNT(facts); i++) {
+        bool is_chosen = false, done = false;
+        for (size_t k = 0; k < COUNT(chosen); k++)
+            is_chosen = is_chosen || strcmp(facts[i].name, chosen[k]) == 0;
+        for (long left = 0; is_chosen && !done; left++) {
+            ct_tensor *in[MOST], *gradient[MOST] = {NULL}, *value = NULL;
+            struct fact fact = facts[i];
+            for (int k = 0; k < fact.inputs; k++)
+                in[k] = make(CT_F64, fact.input[k].rank, fact.input[k].extent, k + 1, SEQUENCE, 0);
+            size_t before = ct_live_blocks();
+            starve(left);
+            ct_status status = ct_vjp(recorded, &fact, (size_t)fact.inputs,
+                                      (const ct_tensor *const *)in, NULL, &value, gradient);
+            allocations_left = -1;
+            ck_assert_msg(status == CT_OK || status == CT_ENOMEM, "%s: %s", fact.name,
+                          ct_error()->message);
+            for (int k = 0; k < fact.inputs; k++)
+                ct_free(gradient[k]);
+            ct_free(value);
+            ck_assert_uint_eq(ct_live_blocks(), before);
+            for (int k = 0; k < fact.inputs; k++)
+                ct_free(in[k]);
+            done = status == CT_OK;
+            ck_assert_int_lt(left, 5000);
+        }
+    }
+}
+END_TEST
+
 Suite *suite_network_facts(void) {
     Suite *suite = suite_create("network_facts");
     TCase *tc = tcase_create("facts");
     tcase_add_loop_test(tc, pytorch_agrees, 0, COUNT(facts));
     tcase_add_loop_test(tc, the_check_passes_to_second_order, 0, COUNT(facts));
+    tcase_add_loop_test(tc, bits_are_the_committed_ones, 0, 4 * DIGEST_ISAS);
+    tcase_add_test(tc, failing_allocations_lose_nothing);
     suite_add_tcase(suite, tc);
     return suite;
 }
