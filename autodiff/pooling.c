@@ -143,44 +143,55 @@ static ct_tensor *lowered_windows(const ct_tensor *x, int space, const int64_t *
     return windows;
 }
 
+/* Puts for each number of an item in its window, `at`, [batch, channels, all places], its place in the image. */
+static ct_status look_up(ct_tensor *at, int space, const int64_t *extent, const int64_t *places,
+                         const int64_t *kernel, const struct ct_window *w) {
+    int64_t all = ct_extent(at, -1), items = 1;
+    if (ct_count(at) == 0)
+        return CT_OK;
+    for (int s = 0; s < space; s++)
+        items *= kernel[s];
+    int64_t *number = ct_data_for_write(at);
+    int64_t *list = number ? ct__alloc((size_t)(all * items) * sizeof *list) : NULL;
+    if (!number)
+        return ct_error()->code;
+    if (!list)
+        return ct__fail(CT_ENOMEM, "ct_var_max_pool",
+                        "there is no memory for the places of windows");
+    list_places(space, extent, places, kernel, w, list);
+    for (size_t i = 0; i < ct_count(at); i++)
+        number[i] = list[(int64_t)(i % (size_t)all) * items + number[i]];
+    ct__free(list);
+    return CT_OK;
+}
+
 /* For each window the flat place, in its image, of its first maximum: [batch, channels, all places]. */
 static ct_tensor *winners(const ct_tensor *x, int space, const int64_t *kernel,
-                          const struct ct_window *w) {
+                          const struct ct_window *w, const int64_t *places, int64_t all) {
     ct_tensor *windows = lowered_windows(x, space, kernel, w);
-    if (!windows)
-        return NULL;
-    const int64_t *shape = ct_shape(windows), items = shape[0];
-    int64_t all = 1;
-    for (int s = 0; s < space; s++)
-        all *= shape[3 + s];
-    ct_tensor *first = ct_argmax(windows, 0, false);
-    ct_tensor *flat = first ? ct_reshape(first, 3, (int64_t[]){shape[1], shape[2], all}) : NULL;
-    ct_free(first); /* so that the other is alone and written in place */
-    int64_t *list = flat ? ct__alloc((size_t)(all * items) * sizeof *list) : NULL;
-    int64_t *at = list ? ct_data_for_write(flat) : NULL;
-    if (flat && !list)
-        ct__fail(CT_ENOMEM, "ct_var_max_pool", "there is no memory for the places of a window");
-    if (list)
-        list_places(space, ct_shape(x) + 2, shape + 3, kernel, w, list);
-    for (size_t i = 0; at && i < ct_count(flat); i++)
-        at[i] = list[(int64_t)(i % (size_t)all) * items + at[i]];
-    ct__free(list);
+    ct_tensor *first = windows ? ct_argmax(windows, 0, false) : NULL;
     ct_free(windows);
-    if (at)
-        return flat;
-    ct_free(flat);
+    ct_tensor *at =
+        first ? ct_reshape(first, 3, (int64_t[]){ct_shape(x)[0], ct_shape(x)[1], all}) : NULL;
+    ct_free(first); /* so that the other is alone and written in place */
+    if (at && look_up(at, space, ct_shape(x) + 2, places, kernel, w) == CT_OK)
+        return at;
+    ct_free(at);
     return NULL;
 }
 
 static ct_var largest_of(ct_var x, int space, const int64_t *kernel,
                          const struct ct_window *w) {
     const ct_tensor *t = ct__value_of(x);
-    int64_t shape[2 + CT_MAX_SPACE] = {ct_shape(t)[0], ct_shape(t)[1]}, items = 1;
+    int64_t shape[2 + CT_MAX_SPACE] = {ct_shape(t)[0], ct_shape(t)[1]}, items = 1, all = 1;
     for (int s = 0; s < space; s++) {
-        items *= ct_shape(t)[2 + s];
         shape[2 + s] = ct__places(ct_shape(t)[2 + s], kernel[s], w, s);
+        if (__builtin_mul_overflow(items, ct_shape(t)[2 + s], &items) ||
+            __builtin_mul_overflow(all, shape[2 + s], &all))
+            return ct__tape_fail_in("ct_var_max_pool", x.tape, CT_EOVERFLOW,
+                                    "an image of so many items cannot be counted");
     }
-    ct_var at = ct__put_constant(x, winners(t, space, kernel, w));
+    ct_var at = ct__put_constant(x, winners(t, space, kernel, w, shape + 2, all));
     ct_var flat = ct_var_reshape(x, 3, (int64_t[]){shape[0], shape[1], items});
     return ct_var_reshape(ct_var_gather(flat, 2, at), 2 + space, shape);
 }

@@ -334,6 +334,53 @@ START_TEST(the_check_passes_to_second_order) {
 }
 END_TEST
 
+/* ---- empty batches */
+
+/* Of how many inputs, from the first, axis 0 is a batch. */
+static int batches_of(const char *name) {
+    if (strncmp(name, "batch_norm_moments", 18) == 0)
+        return 0; /* there is no mean of nothing */
+    static const char *const one[] = {"dense",    "softmax_1",  "softmax_2", "layer_norm",
+                                      "rms_norm", "batch_norm", "conv",      "max_pool",
+                                      "avg_pool", "global"};
+    static const char *const two[] = {"mse", "l1", "huber", "smooth_l1"};
+    for (size_t i = 0; i < COUNT(one); i++)
+        if (strncmp(name, one[i], strlen(one[i])) == 0)
+            return 1;
+    for (size_t i = 0; i < COUNT(two); i++)
+        if (strncmp(name, two[i], strlen(two[i])) == 0)
+            return 2;
+    return strncmp(name, "attention", 9) == 0 && strcmp(name, "attention_added") ? 3 : 0;
+}
+
+/* Nothing comes of nothing, and what all images share gets a gradient of zeros. */
+START_TEST(a_batch_may_be_empty) {
+    const struct fact *fact = &facts[_i];
+    int batches = batches_of(fact->name);
+    ct_tape *tape = ct_tape_new();
+    ct_var x[MOST], dx[MOST];
+    for (int i = 0; i < fact->inputs; i++) {
+        struct shape shape = fact->input[i];
+        shape.extent[0] = i < batches ? 0 : shape.extent[0];
+        ct_tensor *t = make(CT_F64, shape.rank, shape.extent, i + 1, SEQUENCE, 0);
+        x[i] = ct_leaf(tape, t, NULL);
+        ct_free(t);
+    }
+    if (batches > 0) {
+        ct_var y = fact->record(x);
+        const ct_tensor *result = ct_value(y);
+        ck_assert_msg(result != NULL, "%s: %s", fact->name, ct_tape_message(tape));
+        ck_assert_msg(ct_rank(result) == 0 || ct_shape(result)[0] == 0, "%s", fact->name);
+        ck_assert_int_eq(ct_grad(y, ct_var_null(), (size_t)fact->inputs, x, dx), CT_OK);
+        for (int i = 0; i < fact->inputs; i++) {
+            ck_assert_msg(ct_same_shape(ct_value(dx[i]), ct_value(x[i])), "%s", fact->name);
+            ck_assert_msg(weighed(ct_value(dx[i]), 22) == 0, "%s", fact->name);
+        }
+    }
+    ct_tape_free(tape);
+}
+END_TEST
+
 /* ---- the same bits for every instruction set and number of threads */
 
 static void add_tensor(struct lines *lines, const struct fact *fact, const char *what,
@@ -454,6 +501,7 @@ Suite *suite_network_facts(void) {
     TCase *tc = tcase_create("facts");
     tcase_add_loop_test(tc, pytorch_agrees, 0, COUNT(facts));
     tcase_add_loop_test(tc, the_check_passes_to_second_order, 0, COUNT(facts));
+    tcase_add_loop_test(tc, a_batch_may_be_empty, 0, COUNT(facts));
     tcase_add_loop_test(tc, bits_are_the_committed_ones, 0, 4 * DIGEST_ISAS);
     tcase_add_test(tc, failing_allocations_lose_nothing);
     suite_add_tcase(suite, tc);
