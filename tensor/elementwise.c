@@ -162,7 +162,8 @@ static inline bool look_alike(const ct_tensor *a, const ct_tensor *b) {
 
 /* The operand whose shape the result has, where all lie as the result will, dense, or are riders of
    rank 0, and no axis has a name; else NULL. This is most of what small networks do. */
-static inline const ct_tensor *find_pattern(int n, const ct_tensor *const in[], unsigned riders) {
+static inline __attribute__((always_inline)) const ct_tensor *
+find_pattern(int n, const ct_tensor *const in[], unsigned riders) {
     const ct_tensor *like = in[0];
     unsigned items = 0; /* operands of rank 0 */
     for (int i = 0; i < n; i++) {
@@ -180,8 +181,8 @@ static inline const ct_tensor *find_pattern(int n, const ct_tensor *const in[], 
 }
 
 /* A small result of such operands by one call of the loop. */
-static inline ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *const in[],
-                                     unsigned riders) {
+static inline __attribute__((always_inline)) ct_tensor *
+small_of(enum ct_op op, const int n, const ct_tensor *const in[], unsigned riders) {
     char *ptr[CT__MAX_OPERANDS];
     ptrdiff_t step[CT__MAX_OPERANDS];
     const ct_tensor *like = find_pattern(n, in, riders);
@@ -189,8 +190,9 @@ static inline ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *cons
         return NULL;
     enum ct_op_kind kind = (enum ct_op_kind)ct__op_kinds[op];
     const ct_scalar *scalar = in[n - 1]->scalar;
-    if (kind == CT_KIND_SELECT ? common_scalar(NULL, op, n, in) != scalar
-                               : in[0]->scalar != scalar || (n == 3 && in[1]->scalar != scalar))
+    bool chooses = n == 3 && kind == CT_KIND_SELECT;
+    if (chooses ? common_scalar(NULL, op, n, in) != scalar
+                : in[0]->scalar != scalar || (n == 3 && in[1]->scalar != scalar))
         return NULL;
     ct_loop_fn *loop = scalar->loop ? scalar->loop(scalar, op) : NULL;
     if (!loop)
@@ -205,7 +207,7 @@ static inline ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *cons
         ptr[i] = ct__first(in[i]);
         step[i] = in[i]->rank == like->rank ? (ptrdiff_t)scalar->size : 0;
     }
-    if (kind == CT_KIND_SELECT && step[0] > 0)
+    if (chooses && step[0] > 0)
         step[0] = (ptrdiff_t)CT_BOOL->size;
     ptr[n] = ct__first(out);
     step[n] = (ptrdiff_t)result->size;
@@ -213,6 +215,13 @@ static inline ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *cons
         return out;
     ct_free(out); // a checked item has no result: found again by who can say which
     return NULL;
+}
+
+/* A copy for each number of operands: their loops are gone. */
+static ct_tensor *apply_small(enum ct_op op, int n, const ct_tensor *const in[], unsigned riders) {
+    return n == 2   ? small_of(op, 2, in, riders)
+           : n == 1 ? small_of(op, 1, in, riders)
+                    : small_of(op, 3, in, riders);
 }
 
 /* The operand whose shape the result has, where that is a matrix; else NULL. */

@@ -5,6 +5,15 @@
 
 #include <inttypes.h>
 
+// Dense strides, but 0 along axes of one item.
+static inline void set_strides(int rank, const int64_t *shape, int64_t *strides) {
+    int64_t stride = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        strides[i] = shape[i] == 1 ? 0 : stride;
+        stride *= shape[i];
+    }
+}
+
 // Strides under which `shape` walks the same items, in the same order, as t; false if there are
 // none. Runs of axes of equal size on both sides are matched; a run of t must have one step.
 static bool find_strides(const ct_tensor *t, int rank, const int64_t *shape, int64_t *strides) {
@@ -13,11 +22,7 @@ static bool find_strides(const ct_tensor *t, int rank, const int64_t *shape, int
         return true;
     }
     if (t->known_dense || ct__is_dense(t)) {
-        int64_t stride = 1;
-        for (int i = rank - 1; i >= 0; i--) {
-            strides[i] = shape[i] == 1 ? 0 : stride;
-            stride *= shape[i];
-        }
+        set_strides(rank, shape, strides);
         return true;
     }
     struct ct__nest old = ct__nest_of(t->rank, t->shape, t->strides, t->strides);
@@ -47,6 +52,19 @@ bool ct_can_view_as(const ct_tensor *t, int rank, const int64_t *shape) {
     int64_t resolved[CT_MAX_RANK], strides[CT_MAX_RANK];
     return t && !ct__resolve_shape(NULL, t, rank, shape, resolved) &&
            find_strides(t, rank, resolved, strides);
+}
+
+// The most common case: a dense tensor without names, which is not empty.
+static ct_tensor *reshaped_dense(const char *who, const ct_tensor *t, int rank,
+                                 const int64_t *shape) {
+    ct_tensor *view = ct__share(who, t);
+    if (!view)
+        return NULL;
+    view->rank = rank;
+    memcpy(view->shape, shape, sizeof view->shape); // all of it: a size that is known
+    memset(view->name, -1, sizeof view->name);
+    set_strides(rank, shape, view->strides);
+    return ct__view_counted(view);
 }
 
 // A view in another shape, or one copy; without names.
@@ -81,11 +99,13 @@ static ct_tensor *keep_names(ct_tensor *result, const ct_tensor *t, int leading,
 }
 
 ct_tensor *ct_reshape(const ct_tensor *t, int rank, const int64_t *shape) {
-    int64_t resolved[CT_MAX_RANK];
+    int64_t resolved[CT_MAX_RANK] = {0};
     if (!t)
         return ct__null(__func__);
     if (ct__resolve_shape(__func__, t, rank, shape, resolved))
         return NULL;
+    if (t->known_dense && !t->names && t->count > 0)
+        return reshaped_dense(__func__, t, rank, resolved);
     if (!t->names)
         return reshaped(__func__, t, rank, resolved);
     int least = rank < t->rank ? rank : t->rank, leading = 0, trailing = 0;
