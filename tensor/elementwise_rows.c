@@ -541,7 +541,9 @@ static bool plan_tiles(struct run *run) {
     bring_inside(&run->nest, loop);
     int64_t items = (int64_t)(TILE_BYTES / run->largest);
     run->tile_columns = smaller(run->nest.shape[last], smaller(TILE_COLUMNS, items / SIDE));
-    run->tile_rows = smaller(items / run->tile_columns / SIDE * SIDE, TILE_ROWS);
+    bool near = run->nest.shape[last] * run->nest.shape[last - 1] <= items; // read from L2 anyway
+    run->tile_rows =
+        smaller(items / run->tile_columns / SIDE * SIDE, near ? TILE_ROWS / 2 : TILE_ROWS);
     for (int i = 0; i <= n; i++) {
         const int64_t *step = run->nest.step[i];
         run->handing[i] =
