@@ -114,8 +114,9 @@ CT_API ct_status ct_check_custom(const struct ct_custom_op *op, void *context, s
 
 /**
  * Records fn(inputs) as one op that keeps its inputs and its result alone: what lies between is dropped, and
- * computed again when a gradient is pulled through it (Griewank and Walther, Algorithm 799: revolve, 2000). A
- * chain of segments so trades one more forward pass for its intermediates:
+ * computed again when a gradient is pulled through it (Griewank and Walther, Algorithm 799: revolve, 2000; Chen and
+ * others, Training deep nets with sublinear memory cost, 2016). A chain of segments so trades one more forward pass for its
+ * intermediates:
  *
  *     peak of values = results of the segments + intermediates of one segment
  *

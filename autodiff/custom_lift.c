@@ -87,7 +87,7 @@ static ct_tensor *tangent_by_jvp(struct lifted *l) {
 /* --- by the transpose of vjp ---
 
    The gradient g(u) of <u, f> is linear in u, g(u) = J^T u; so the gradient of <g(u), t> for u is J t,
-   wherever u stands: at zeros. (Griewank, On automatic differentiation, 1989; made popular by J. Townsend, 2017) */
+   wherever u stands: at zeros. (J. Townsend, A new trick for calculating Jacobian vector products, 2017) */
 
 struct transpose {
     ct_tape *tape;

@@ -402,6 +402,8 @@ static void drop_late_names(ct_tape *tape) {
     }
 }
 
+static const char of_a_rule[] = "a derivative rule cannot take away what ct_grad works on";
+
 ct_status ct_tape_rewind(ct_tape *tape, ct_mark mark) {
     if (!tape)
         return ct__fail_null_operand("ct_tape_rewind");
@@ -409,6 +411,10 @@ ct_status ct_tape_rewind(ct_tape *tape, ct_mark mark) {
         mark.scope = CT__NO_NODE; /* all zeros: the start */
     if (mark.tape && mark.tape != tape)
         return ct__fail(CT_EINVAL, "ct_tape_rewind", "the mark belongs to another tape");
+    if (tape->sweeps > 0) {
+        ct__tape_fail_in("ct_tape_rewind", tape, CT_EINVAL, "%s", of_a_rule);
+        return CT_EINVAL;
+    }
     bool gone =
         mark.nodes > tape->length || mark.scopes > tape->scope_length ||
         mark.text > tape->text_length || mark.attrs > tape->attr_length ||
@@ -489,6 +495,10 @@ ct_status ct_tape_release(ct_tape *tape, size_t n, const ct_var *leaves) {
         return ct__fail_null_operand("ct_tape_release");
     if (tape->status != CT_OK)
         return ct__fail(tape->status, "ct_tape_release", "%s", tape->message);
+    if (tape->sweeps > 0) {
+        ct__tape_fail_in("ct_tape_release", tape, CT_EINVAL, "%s", of_a_rule);
+        return CT_EINVAL;
+    }
     for (size_t i = 0; i < n; i++) {
         if (leaves[i].tape != tape)
             ct__tape_fail(tape, CT_EINVAL, "a leaf of another tape cannot be released");
