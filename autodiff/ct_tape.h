@@ -64,10 +64,10 @@ CT_API size_t ct_tape_length(const ct_tape *tape);
  * are NaN there, 0 times infinity, as elsewhere in the field.
  *
  * It concerns the products that ct_grad() records. Values are the same, also those of losses in which a zero weight absorbs.
- * Rules that choose (where, relu, maximum) choose under it too. Not reached are products inside fused
- * rules, recorded as `softmax_grad`, `log_softmax_grad`, `layer_norm_grad` and `cross_entropy_grad`, and tangents of dual numbers,
- * that is forward mode, ct_jvp(), and the tangents of ct_hvp(): they absorb. So the option makes tape and dual differ where a partial
- * derivative is not finite, and nowhere else.
+ * Rules that choose (where, relu, maximum, rows of logits that are all -infinity) choose under it too. Rules that are otherwise fused
+ * (`softmax_grad`, `log_softmax_grad`, `layer_norm_grad`, `cross_entropy_grad`) are recorded as plain words. Not reached are the
+ * tangents of dual numbers, that is ct_jvp() and the products of ct_hvp(): they absorb. So with the option tape and dual differ
+ * where a partial derivative is not finite, and nowhere else but by rounding.
  */
 CT_API ct_status ct_tape_set_ieee(ct_tape *tape, bool ieee);
 /** Whether it is set; a new tape's is not, and a rewind keeps it. */

@@ -28,6 +28,8 @@ static ct_var pull(const struct ct__pull *P, int argument) {
 }
 
 ct_var ct__cross_entropy_grad_var(ct_var x, ct_var g, ct_var labels) {
+    if (ct_tape_ieee(x.tape))
+        return ct__plain_cross_entropy_grad(x, g, labels);
     const ct_var in[] = {x, g, labels};
     return ct__record(CT_OP_cross_entropy_grad, 3, in, NULL);
 }

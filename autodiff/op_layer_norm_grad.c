@@ -8,8 +8,7 @@ static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) 
     return ct__layer_norm_grad(in[0], in[1], attr->axis, attr->eps);
 }
 
-/* The mean along the axes of a row, kept. */
-static ct_var row_mean(const struct ct__pull *P, ct_var v) {
+ct_var ct__row_mean(const struct ct__pull *P, ct_var v) {
     int axes[CT_MAX_RANK], n = 0, rank = ct_rank(ct__value_of(P->x[0])), axis = P->attr->axis;
     for (int i = axis < 0 ? axis + rank : axis; i < rank; i++)
         axes[n++] = i;
@@ -17,7 +16,7 @@ static ct_var row_mean(const struct ct__pull *P, ct_var v) {
 }
 
 static ct_var mean_product(const struct ct__pull *P, ct_var a, ct_var b) {
-    return row_mean(P, SMUL(a, b));
+    return ct__row_mean(P, SMUL(a, b));
 }
 
 /* The map of Z is symmetric. That of X: with h = layer_norm(X), r = 1 / spread, the cotangent U and
@@ -26,12 +25,12 @@ static ct_var mean_product(const struct ct__pull *P, ct_var a, ct_var b) {
      - r (mean(U h) pull(Z) + mean(Z h) pull(U)). */
 static ct_var pull_x(const struct ct__pull *P) {
     ct_var x = P->x[0], z = P->x[1], u = P->g;
-    ct_var h = ct__layer_norm_var(x, P->attr), gap = SUB(x, row_mean(P, x));
-    ct_var variance = row_mean(P, SQUARE(gap));
+    ct_var h = ct__layer_norm_var(x, P->attr), gap = SUB(x, ct__row_mean(P, x));
+    ct_var variance = ct__row_mean(P, SQUARE(gap));
     ct_var r = RSQRT(ADD(variance, K(P->attr->eps)));
     ct_var zh = mean_product(P, z, h), uh = mean_product(P, u, h);
-    ct_var both = mean_product(P, u, z), mean = row_mean(P, u);
-    ct_var apart = SUB(both, SMUL(mean, row_mean(P, z)));
+    ct_var both = mean_product(P, u, z), mean = ct__row_mean(P, u);
+    ct_var apart = SUB(both, SMUL(mean, ct__row_mean(P, z)));
     ct_var curve = SUB(apart, SMUL(zh, uh));
     ct_var own = SMUL(SMUL(SQUARE(r), curve), h);
     ct_var of_z = SMUL(uh, ct__layer_norm_grad_var(x, z, P->attr));
@@ -47,6 +46,8 @@ static ct_var pull(const struct ct__pull *P, int argument) {
 }
 
 ct_var ct__layer_norm_grad_var(ct_var x, ct_var g, const struct ct__attr *norm) {
+    if (ct_tape_ieee(x.tape))
+        return ct__plain_layer_norm_grad(x, g, norm);
     const ct_var in[] = {x, g};
     struct ct__attr attr = {.axis = norm->axis, .eps = norm->eps};
     return ct__record(CT_OP_layer_norm_grad, 2, in, &attr);

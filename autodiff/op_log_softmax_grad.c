@@ -26,6 +26,8 @@ static ct_var pull(const struct ct__pull *P, int argument) {
 }
 
 ct_var ct__log_softmax_grad_var(ct_var x, ct_var y, ct_var g, int axis) {
+    if (ct_tape_ieee(x.tape))
+        return ct__plain_log_softmax_grad(x, y, g, axis);
     const ct_var in[] = {x, y, g};
     struct ct__attr attr = {.axis = axis};
     return ct__record(CT_OP_log_softmax_grad, 3, in, &attr);

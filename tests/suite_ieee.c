@@ -9,6 +9,7 @@
 #include "tensor/ct_alloc.h"
 #include "tensor/ct_make.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static ct_tape *tape;
@@ -153,6 +154,88 @@ START_TEST(inside_its_domain_each_op_has_the_same_gradients) {
 }
 END_TEST
 
+/* --- rules with kernels of their own --- */
+
+static ct_var logsoft(ct_var x) {
+    return ct_var_log_softmax(x, 1);
+}
+static ct_var soft(ct_var x) {
+    return ct_var_softmax(x, 1);
+}
+static ct_var norm(ct_var x) {
+    return ct_var_layer_norm(x, 1, ct_var_null(), ct_var_null(), 0.1);
+}
+static ct_var entropy(ct_var x) {
+    ct_tensor *labels = ct_full(CT_I64, 1, (int64_t[]){3}, 2);
+    ct_var z = ct_constant(x.tape, labels, NULL);
+    ct_free(labels);
+    return ct_var_cross_entropy(x, z, CT_REDUCE_NONE);
+}
+static ct_var (*const row_ops[])(ct_var x) = {soft, logsoft, norm, entropy};
+
+/* The same gradients of two orders, in words: no fused rule and no absorbing product is left. */
+START_TEST(rules_of_rows_are_recorded_in_words) {
+    struct draw draw = {(uint64_t)_i + 3};
+    ct_tensor *t = draw_tensor(&draw, CT_F64, 2, (int64_t[]){3, 4}, -2, 2);
+    ct_var x = ct_leaf(tape, t, NULL), y = row_ops[_i](x), first[2], second[2];
+    ct_var w = ct_var_sin(y);
+    size_t from = 0;
+    for (int ieee = 0; ieee < 2; ieee++) {
+        from = ct_tape_length(tape);
+        ct_tape_set_ieee(tape, ieee);
+        ck_assert_int_eq(ct_grad(w, ct_var_null(), 1, &x, &first[ieee]), CT_OK);
+        ct_var square = ct_var_square(first[ieee]);
+        ck_assert_int_eq(ct_grad(square, ct_var_null(), 1, &x, &second[ieee]), CT_OK);
+    }
+    for (int order = 0; order < 2; order++) {
+        double right[12];
+        ct_to_doubles(ct_value(order ? second[0] : first[0]), 12, right);
+        expect_items("gradient", ct_copy(ct_value(order ? second[1] : first[1])), 1e-14, 12, right);
+    }
+    text.length = 0;
+    ck_assert_int_eq(ct_tape_text(tape, gather, NULL), CT_OK);
+    char line[32];
+    snprintf(line, sizeof line, "\n%zu ", from);
+    const char *rest = strstr(text.bytes, line);
+    ck_assert_ptr_nonnull(rest);
+    ck_assert_ptr_null(strstr(rest, "_grad("));
+    ck_assert_ptr_null(strstr(rest, " smul("));
+    ct_free(t);
+}
+END_TEST
+
+/* A weight of 0 against a row that has no softmax. */
+START_TEST(a_zero_weight_meets_a_row_without_softmax) {
+    ct_tensor *t = T2(2, 2, QNAN, 1, 0, 0), *weights = T1(0, 1),
+              *labels = ct_full(CT_I64, 1, (int64_t[]){2}, 1);
+    ct_var x = ct_leaf(tape, t, NULL), w = ct_constant(tape, weights, NULL), dx;
+    ct_var y = ct_var_cross_entropy(x, ct_constant(tape, labels, NULL), CT_REDUCE_NONE);
+    ct_grad(y, w, 1, &x, &dx);
+    EXPECT("absorbing", ct_copy(ct_value(dx)), 0, 0, 0, 0.5, -0.5);
+    ct_tape_set_ieee(tape, true);
+    ct_grad(y, w, 1, &x, &dx);
+    EXPECT("plain", ct_copy(ct_value(dx)), 0, QNAN, QNAN, 0.5, -0.5);
+    ct_free(t), ct_free(weights), ct_free(labels);
+}
+END_TEST
+
+START_TEST(rows_that_are_all_infinite_and_no_rows) {
+    ct_tensor *low = T2(2, 2, -INF, -INF, 0, 0), *none = ct_zeros(CT_F64, 2, (int64_t[]){0, 3});
+    ct_tape_set_ieee(tape, true);
+    ct_var x = ct_leaf(tape, low, NULL), dx;
+    ct_grad(ct_var_log_softmax(x, 1), ct_var_null(), 1, &x, &dx);
+    EXPECT("all low", ct_copy(ct_value(dx)), 0, 0, 0, 0, 0);
+    for (int k = 0; k < 3; k++) {
+        x = ct_leaf(tape, none, NULL);
+        ck_assert_int_eq(ct_grad(row_ops[k](x), ct_var_null(), 1, &x, &dx), CT_OK);
+        ck_assert(same_bits(ct_value(dx), none));
+    }
+    ct_free(low), ct_free(none);
+}
+END_TEST
+
+/* --- duals --- */
+
 static ct_var roots_under_the_option(void *context, ct_tape *on, size_t n, const ct_var *in) {
     (void)context, (void)n;
     ct_tape_set_ieee(on, true);
@@ -188,6 +271,9 @@ Suite *suite_ieee(void) {
     tcase_add_loop_test(tc, gradients_with_and_without, 0, CASES);
     tcase_add_test(tc, two_orders_record_plain_products);
     tcase_add_loop_test(tc, inside_its_domain_each_op_has_the_same_gradients, 0, CT_OP_COUNT);
+    tcase_add_loop_test(tc, rules_of_rows_are_recorded_in_words, 0, 4);
+    tcase_add_test(tc, a_zero_weight_meets_a_row_without_softmax);
+    tcase_add_test(tc, rows_that_are_all_infinite_and_no_rows);
     tcase_add_test(tc, tangents_of_duals_absorb_all_the_same);
     tcase_add_test(tc, a_rewind_keeps_it);
     suite_add_tcase(suite, tc);
