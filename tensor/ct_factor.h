@@ -80,6 +80,9 @@ CT_API ct_status ct_slogdet(const ct_tensor *a, ct_tensor **sign, ct_tensor **lo
 CT_API ct_tensor *ct_logdet(const ct_tensor *a);
 /** @} */
 
+/** Whether scalar types and shapes fit ct_solve() and ct_solve_triangular(). Allocates nothing. */
+CT_API bool ct_can_solve(const ct_tensor *a, const ct_tensor *b);
+
 /** @name Factored once, used often @{ */
 /**
  * Row i of L U is row `order[i]` of a: partial pivoting, the first of the largest items. @p lu holds U

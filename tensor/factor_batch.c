@@ -22,11 +22,18 @@ struct ct__matrix ct__matrix_of(const ct_tensor *t, int batch_rank, const int64_
                                t->strides[t->rank - 1] * size};
 }
 
+static bool is_square(const ct_tensor *a) {
+    return a->rank >= 2 && a->shape[a->rank - 1] == a->shape[a->rank - 2];
+}
+
 ct_status ct__check_square(const char *who, const ct_tensor *a, struct ct__factor *f) {
     char text[CT__SHAPE_TEXT_BYTES];
-    if (!ct__factor_start(f, a->scalar))
+    bool can = ct__factor_start(f, a->scalar);
+    if (!who)
+        return !can ? CT_EDTYPE : is_square(a) ? CT_OK : CT_ESHAPE;
+    if (!can)
         return ct__fail(CT_EDTYPE, who, "matrices of %s cannot be factored", a->scalar->name);
-    if (a->rank >= 2 && a->shape[a->rank - 1] == a->shape[a->rank - 2])
+    if (is_square(a))
         return CT_OK;
     ct__format_shape(text, sizeof text, a->rank, a->shape);
     return ct__fail(CT_ESHAPE, who, "square matrices are needed, as the last two axes: %s", text);

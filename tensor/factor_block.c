@@ -17,7 +17,7 @@ bool ct__factor_start(struct ct__factor *f, const ct_scalar *scalar) {
         .div = ct_scalar_loop(scalar, CT_OP_div),
         .sqrt = ct_scalar_loop(scalar, CT_OP_sqrt),
         .matmul = ct_scalar_matmul(scalar),
-        .rank_one = kernels ? kernels->rank_one : NULL,
+        .kernels = kernels ? kernels->factor : NULL,
     };
     return !(scalar->traits & CT_INTEGER) && f->mul && f->sub && f->div && f->matmul;
 }
@@ -58,7 +58,7 @@ ct_status ct__subtract_step(const struct ct__factor *f, struct ct__factor_room *
                             ptrdiff_t u_step, char *a, ptrdiff_t a_row) {
     const size_t size = f->scalar->size;
     ct_status status = CT_OK;
-    if (!f->rank_one) {
+    if (!f->kernels) {
         for (size_t i = 0; i < rows && !status; i++, column += column_step, a += a_row)
             status = subtract_row(f, room->step, n, column, u, u_step, a);
         return status;
@@ -68,7 +68,7 @@ ct_status ct__subtract_step(const struct ct__factor *f, struct ct__factor_room *
         ct__copy_row(size, n, u, u_step, packed, (ptrdiff_t)size);
         u = packed;
     }
-    f->rank_one(rows, n, column, column_step, u, a, a_row);
+    f->kernels->rank_one(rows, n, column, column_step, u, a, a_row);
     return status;
 }
 

@@ -7,8 +7,6 @@
 #include "tensor/kernels/kern_factor.h"
 #include "tensor/tensor_impl.h"
 
-enum { CT__FACTOR_BLOCK = 32 }; /* steps: the contract */
-
 /* Memory as a matrix: steps in bytes, signed. */
 struct ct__matrix {
     char *at;
@@ -26,7 +24,7 @@ struct ct__factor {
     const ct_scalar *scalar;
     ct_loop_fn *mul, *sub, *div, *sqrt;
     ct_matmul_fn *matmul;
-    ct__rank_one_fn *rank_one; /* NULL: by mul and sub, the same bits */
+    const struct ct__factor_kernels *kernels; /* NULL: by loops, the same bits */
 };
 
 /* Scratch of one worker: `room` items of products; items of one step. */
@@ -75,7 +73,8 @@ void ct__as_lower(size_t n, unsigned triangle, struct ct__matrix *a, struct ct__
 /* Matrix number `which` of a batch to which t's leading axes broadcast. */
 struct ct__matrix ct__matrix_of(const ct_tensor *t, int batch_rank, const int64_t *batch,
                                 size_t which);
-/* CT_EDTYPE, CT_ESHAPE: not square matrices of a type that can be factored. */
+/* CT_EDTYPE, CT_ESHAPE: not square matrices of a type that can be factored. No error is set where `who` is
+   NULL. */
 ct_status ct__check_square(const char *who, const ct_tensor *a, struct ct__factor *f);
 /* A view of t in which leading axes of stride 0, all but the last `kept` axes, have extent 1. */
 ct_tensor *ct__unrepeated(const char *who, const ct_tensor *t, int kept);

@@ -7,6 +7,8 @@
 static ct_status fail_shapes(const char *who, const ct_tensor *a, const ct_tensor *b,
                              const char *what) {
     char left[CT__SHAPE_TEXT_BYTES], right[CT__SHAPE_TEXT_BYTES];
+    if (!who)
+        return CT_ESHAPE;
     ct__format_shape(left, sizeof left, a->rank, a->shape);
     ct__format_shape(right, sizeof right, b->rank, b->shape);
     return ct__fail(CT_ESHAPE, who, "%s: %s and %s", what, left, right);
@@ -14,6 +16,8 @@ static ct_status fail_shapes(const char *who, const ct_tensor *a, const ct_tenso
 
 ct_status ct__plan_solve(const char *who, const ct_tensor *a, const ct_tensor *b,
                          struct ct__solve *plan) {
+    if (a->scalar != b->scalar && !who)
+        return CT_EDTYPE;
     if (a->scalar != b->scalar)
         return ct__fail(CT_EDTYPE, who, "one scalar type is needed: %s and %s were given",
                         a->scalar->name, b->scalar->name);
@@ -32,6 +36,18 @@ ct_status ct__plan_solve(const char *who, const ct_tensor *a, const ct_tensor *b
                             plan->batch) >= 0)
         return fail_shapes(who, a, b, "the leading axes do not broadcast");
     return CT_OK;
+}
+
+bool ct_can_solve(const ct_tensor *a, const ct_tensor *b) {
+    struct ct__solve plan;
+    int64_t shape[CT_MAX_RANK];
+    size_t count;
+    if (!a || !b || ct__plan_solve(NULL, a, b, &plan))
+        return false;
+    memcpy(shape, plan.batch, (size_t)plan.batch_rank * sizeof *shape);
+    shape[plan.batch_rank] = (int64_t)plan.n;
+    shape[plan.batch_rank + 1] = (int64_t)plan.k;
+    return ct__count_items(a->scalar->size, plan.batch_rank + 2, shape, &count);
 }
 
 ct_tensor *ct__right_hand_side(const char *who, const struct ct__solve *plan, const ct_tensor *b) {

@@ -13,7 +13,7 @@ struct ct__solve {
     int64_t batch[CT_MAX_RANK];
 };
 
-/* CT_EDTYPE or CT_ESHAPE where the operands do not fit. */
+/* CT_EDTYPE or CT_ESHAPE where the operands do not fit; without an error where `who` is NULL. */
 ct_status ct__plan_solve(const char *who, const ct_tensor *a, const ct_tensor *b,
                          struct ct__solve *plan);
 /* A view of b with the result's batch axes, without names, as matrices. */

@@ -21,6 +21,12 @@ static double value_of(const struct ct__factor *f, const char *item) {
 /* Columns first to end - 1 of all rows from `first` on: what lies left of them has been subtracted. */
 static ct_status cholesky_panel(const struct ct__factor *f, struct ct__factor_room *room, size_t n,
                                 struct ct__matrix a, size_t first, size_t end, size_t *place) {
+    if (f->kernels) {
+        size_t width = end - first;
+        size_t done = f->kernels->cholesky(n - first, width, ct__at(a, first, first), a.row);
+        *place = first + done;
+        return done < width ? CT_EDOMAIN : CT_OK;
+    }
     for (size_t j = first; j < end; j++) {
         char *pivot = ct__at(a, j, j), *below = ct__at(a, j + 1, j);
         *place = j;
@@ -107,6 +113,12 @@ static void swap_rows(const struct ct__factor *f, size_t n, struct ct__matrix a,
 
 static ct_status lu_panel(const struct ct__factor *f, struct ct__factor_room *room, size_t n,
                           struct ct__matrix a, size_t first, size_t end, int64_t *order) {
+    const size_t size = f->scalar->size;
+    if (f->kernels) {
+        f->kernels->lu(n - first, end - first, ct__at(a, first, first), a.row, first * size,
+                       n * size, order + first);
+        return CT_OK;
+    }
     for (size_t j = first; j < end; j++) {
         swap_rows(f, n, a, j, find_pivot(f, n, a, j), order);
         char *pivot = ct__at(a, j, j), *below = ct__at(a, j + 1, j);
@@ -185,6 +197,10 @@ static ct_status substitute_items(const struct ct__factor *f, struct ct__factor_
                                   size_t n, struct ct__matrix lower, bool unit, char *x) {
     const ptrdiff_t size = (ptrdiff_t)f->scalar->size;
     ct_status status = CT_OK;
+    if (f->kernels) {
+        f->kernels->substitute(n, lower.at, lower.row, lower.col, unit, x);
+        return CT_OK;
+    }
     for (size_t j = 0; j < n && !status; j++, x += size) {
         if (!unit)
             status = ct__divide(f, 1, x, size, ct__at(lower, j, j));

@@ -3,6 +3,7 @@
 #include "index_tools.h"
 
 #include "dual/ct_dual.h"
+#include "tensor/ct_factor.h"
 #include "tensor/ct_index.h"
 #include "tensor/ct_linalg.h"
 #include "tensor/ct_names.h"
@@ -109,6 +110,8 @@ static void try_pair(int i, int k) {
     }
     ask(ct_can_matmul(a, b));
     tried(frees(ct_matmul(a, b)), "matmul", i, k, 0);
+    ask(ct_can_solve(a, b)); // without a diagonal nothing is singular
+    tried(frees(ct_solve_triangular(a, b, CT_UNIT_DIAGONAL)), "solve_triangular", i, k, 0);
     ask(ct_can_dot(a, b));
     tried(frees(ct_dot(a, b)), "dot", i, k, 0);
     for (int n = -1; n < 4; n++) {
@@ -220,6 +223,7 @@ START_TEST(null_operands) {
     ck_assert(!ct_can_apply(CT_OP_add, 2, hole) && !ct_can_apply(CT_OP_add, 2, NULL));
     ck_assert(!ct_can_stack(2, hole, 0) && !ct_can_stack(1, NULL, 0) && !ct_can_stack(0, hole, 0));
     ck_assert(!ct_can_dot(NULL, operand[2]) && !ct_can_dot(operand[2], NULL));
+    ck_assert(!ct_can_solve(NULL, operand[2]) && !ct_can_solve(operand[7], NULL));
     ck_assert_int_eq(ct_error()->code, CT_OK);
     tear_down();
 }

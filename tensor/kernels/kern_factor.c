@@ -1,4 +1,4 @@
-/* The step of factorisations and of substitution: a product of a column and a row, subtracted. */
+/* Steps of factorisations and of substitution. */
 
 #include "tensor/kernels/kern_factor.h"
 
@@ -6,6 +6,16 @@
 
 #include "tensor/kernels/vec.h"
 #include "tensor/kernels/vec_lanes.h"
+
+static void swap_bytes(char *a, char *b, size_t n) {
+    char room[512];
+    for (size_t here; n > 0; n -= here, a += here, b += here) {
+        here = n < sizeof room ? n : sizeof room;
+        memcpy(room, a, here);
+        memcpy(a, b, here);
+        memcpy(b, room, here);
+    }
+}
 
 #define ITEM     float
 #define VEC      f32v

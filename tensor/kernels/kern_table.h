@@ -17,7 +17,7 @@ struct ct__real_kernels {
     ct_status (*matmul)(const ct_scalar *self, const struct ct_matmul_job *job);
     ct_status (*matmul_then)(const struct ct_matmul_job *job, const struct ct__finish *finish);
     ct_rows_fn *(*rows)(enum ct_op op);
-    ct__rank_one_fn *rank_one;
+    const struct ct__factor_kernels *factor;
 };
 
 struct ct__kernels {
