@@ -90,9 +90,9 @@ CALL(attention_keys,
      ct_var_attention(leaf(SHAPE(2, 3)), leaf(SHAPE(3)), leaf(SHAPE(2, 3)), ct_var_null()))
 CALL(max_pool_nowhere, ct_var_max_pool(leaf(SHAPE(1, 1, 4)), NULL, NULL))
 CALL(avg_pool_nowhere, ct_var_avg_pool(leaf(SHAPE(1, 1, 4)), NULL, NULL, true))
-CALL(max_pool_of_many,
-     ct_var_max_pool(leaf(SHAPE(0, 1, 4, 4, 4)), (int64_t[]){INT32_MAX, INT32_MAX, INT32_MAX},
-                     WINDOW(.before = {INT32_MAX - 1, INT32_MAX - 1, INT32_MAX - 1})))
+CALL(avg_pool_of_many,
+     ct_var_avg_pool(leaf(SHAPE(0, 1, 4, 4, 4)), (int64_t[]){INT32_MAX, INT32_MAX, INT32_MAX},
+                     WINDOW(.before = {INT32_MAX - 4, INT32_MAX - 4, INT32_MAX - 4}), true))
 CALL(max_pool_of_padding,
      ct_var_max_pool(leaf(SHAPE(1, 1, 4)), (int64_t[]){INT32_MAX}, WINDOW(.before = {INT32_MAX})))
 CALL(conv_groups_that_wrap, ct_var_conv(leaf(SHAPE(1, 6, 4)), leaf(SHAPE(2, 3, 2)), ct_var_null(),
@@ -135,7 +135,7 @@ static const struct call refused[] = {
     REFUSED(attention_keys, CT_ESHAPE, "the ranks 2, 1 and 2 were given"),
     REFUSED(max_pool_nowhere, CT_EINVAL, "NULL"),
     REFUSED(avg_pool_nowhere, CT_EINVAL, "NULL"),
-    REFUSED(max_pool_of_many, CT_EOVERFLOW, "cannot be counted"),
+    REFUSED(avg_pool_of_many, CT_EOVERFLOW, "cannot be counted"),
     REFUSED(max_pool_of_padding, CT_ESHAPE, "lies in the padding alone"),
     REFUSED(conv_groups_that_wrap, CT_ESHAPE, "too many groups"),
     REFUSED(conv_kernels_that_wrap, CT_ESHAPE, "too many groups, kernels or places"),
