@@ -405,6 +405,34 @@ START_TEST(the_check_names_the_guilty_node_of_a_network) {
 }
 END_TEST
 
+/* Of thousands of items in the middle of a network one is wrong: more than are looked at one by one. */
+static ct_var wide_network(void *context, ct_tape *on, size_t n, const ct_var *in) {
+    struct cube_call *call = context;
+    (void)n;
+    ct_var wide = ct_var_broadcast_to(ct_var_tanh(in[0]), 2, (int64_t[]){1200, 5});
+    ct_var ramp = ct_constant_of(on, ct_dtype(ct_value(wide)), 0.5);
+    ct_var h = ct_var_sin(ct_var_mul(wide, ramp));
+    return ct_var_sum(ct_var_square(cube_of(call, on, 1, &h)), 0, false);
+}
+
+START_TEST(one_item_of_thousands_is_found) {
+    struct cube_call call = {&cube_wrong_op, 2};
+    ct_tensor *x = T1(1, -0.5, 0.75, 2, 0.25);
+    const ct_tensor *in[] = {x};
+    struct ct_check_options options = ct_check_options_init();
+    struct ct_check_report report;
+    options.rtol = 1e-8;
+    ok(ct_check_gradient(wide_network, &call, 1, in, &options, &report));
+    ck_assert_msg(report.verdict == CT_CHECK_FAIL, "%s", report.message);
+    const char *text = "node 6, cube, fails by itself; ";
+    ck_assert_msg(strncmp(report.message, text, strlen(text)) == 0, "%s", report.message);
+    call.op = &cube_op;
+    ok(ct_check_gradient(wide_network, &call, 1, in, &options, &report));
+    ck_assert_msg(report.verdict == CT_CHECK_PASS, "%s", report.message);
+    ct_free(x);
+}
+END_TEST
+
 START_TEST(a_check_of_the_op_alone) {
     double scale = 2;
     struct draw draw = {3};
@@ -561,6 +589,7 @@ Suite *suite_custom(void) {
     tcase_add_test(tc, a_sparse_pattern_is_full_where_nothing_is_known);
     tcase_add_test(tc, a_rule_may_differentiate_what_it_records);
     tcase_add_loop_test(tc, the_check_names_the_guilty_node_of_a_network, 0, 2);
+    tcase_add_test(tc, one_item_of_thousands_is_found);
     tcase_add_test(tc, a_check_of_the_op_alone);
     tcase_add_test(tc, kinks_are_called_kinks);
     tcase_add_test(tc, a_run_of_f32_alone_cannot_be_checked);
