@@ -78,7 +78,8 @@ static bool run_exactly(const struct ct__row *row, const struct ct__drawn *input
     for (int k = 0; k < inputs->n; k++)
         items += ct_count(inputs->inputs[k]);
     long double *memory = ct__alloc(items * sizeof *memory), *out = ct_data_for_write(y);
-    if (!memory) {
+    if (!memory || (!out && c->count > 0)) {
+        ct__free(memory);
         *status = ct__fail(CT_ENOMEM, who, "out of memory");
         return false;
     }
