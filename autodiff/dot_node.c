@@ -4,9 +4,8 @@
 
 #include <stdio.h>
 
-/* SVG drops spaces where a piece of text begins; two, since a viewer's bold letters may be wider than Graphviz takes
-   them to be. */
-static const char no_break_spaces[] = "\xC2\xA0\xC2\xA0";
+/* A piece of text of its own, since viewers of SVG drop the spaces at the ends of one. */
+static const char space_between[] = "<I> </I>";
 static const char small_print[] = "<FONT POINT-SIZE=\"9\" COLOR=\"#556070\">";
 static const char gradient_print[] = "<FONT POINT-SIZE=\"9\" COLOR=\"#97266d\">";
 static const char fault_print[] = "<FONT POINT-SIZE=\"9\" COLOR=\"#9b2c2c\">";
@@ -106,7 +105,7 @@ static void put_heading(struct ct__drawing *d, const struct ct__node *node) {
     }
     put_tagged(s, "B", ct__op_title(d->tape, node));
     if (d->options.attributes)
-        ct__put_attribute(s, no_break_spaces, d->tape, node);
+        ct__put_attribute(s, space_between, d->tape, node);
     if (has_inlined_input(d, node))
         put_operands(d, node);
     if (name && *name) {

@@ -523,7 +523,7 @@ START_TEST(classifier_is_accepted) {
     struct text t = draw_tape(tape, NULL);
     json_t *root = read_by_graphviz(&t);
     dot_shows(root, "n0", "images\nf32[32, 64]");
-    dot_shows(root, "n13", "cross_entropy  mean\nf32[]");
+    dot_shows(root, "n13", "cross_entropy mean\nf32[]");
     json_decref(root);
     free(t.bytes);
     ct_tape_free(tape);

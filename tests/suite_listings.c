@@ -77,8 +77,8 @@ START_TEST(attributes_stand_beside_ops) {
     options.attributes = false;
     lists(tape, &options, "dense(0, 1, 2) f64[2, 3, 5]\n");
     struct text t = draw_tape(tape, NULL);
-    text_has(&t, 1, "<B>dense</B>  relu<BR/>");
-    text_has(&t, 1, "<B>sliced</B>  axis 2 [3::-1]<BR/>");
+    text_has(&t, 1, "<B>dense</B><I> </I>relu<BR/>");
+    text_has(&t, 1, "<B>sliced</B><I> </I>axis 2 [3::-1]<BR/>");
     free(t.bytes);
 }
 END_TEST
