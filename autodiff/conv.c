@@ -166,16 +166,17 @@ static ct_var convolve(ct_var x, ct_var w, ct_var bias, const struct ct_window *
     return with_bias(&c, image_of(&c, ct_var_matmul(kernels, columns)), bias);
 }
 
-/* Windows added back: the transpose of ct__windows. */
+/* Windows added back, the first axis of space first: the transpose of ct__windows. */
 static ct_var spread_windows(const struct conv *c, ct_var windows, const int64_t *extent) {
     const struct ct_window *w = &c->window;
-    for (int s = c->space - 1; s >= 0; s--) {
-        int64_t reach = (c->kernel[s] - 1) * w->dilation[s] + 1;
-        const ct_tensor *t = ct__operand(windows);
-        if (!t)
-            return windows;
-        struct ct__attr attr = {
-            .axis = ct_rank(t) - 1, .start = 0, .step = w->dilation[s], .count = reach};
+    for (int s = 0; s < c->space; s++) {
+        int order[CT_MAX_RANK], first = 2 + c->space, rank = first + c->space - s;
+        for (int i = 0; i < rank; i++) /* the items of this axis last */
+            order[i] = i < first ? i : i + 1 < rank ? i + 1 : first;
+        windows = ct_var_permute(windows, rank, order);
+        struct ct__attr attr = {.axis = rank - 1,
+                                .step = w->dilation[s],
+                                .count = (c->kernel[s] - 1) * w->dilation[s] + 1};
         if (w->dilation[s] > 1)
             windows = ct__record(CT_OP_padded, 1, &windows, &attr);
         windows = ct_var_fold(windows, 2 + s, extent[s] + w->before[s] + w->after[s], w->stride[s]);

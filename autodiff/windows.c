@@ -94,6 +94,16 @@ static ct_var pad_axis(ct_var x, int axis, int64_t before, int64_t after) {
     return ct__record(CT_OP_padded, 1, &x, &attr);
 }
 
+/* [batch, channels, places..., kernel...] with the axes of the kernel the other way round. */
+static ct_var reverse_kernel(ct_var windows, int space) {
+    int order[2 + 2 * CT_MAX_SPACE];
+    for (int i = 0; i < 2 + space; i++)
+        order[i] = i;
+    for (int s = 0; s < space; s++)
+        order[2 + space + s] = 1 + 2 * space - s;
+    return ct_var_permute(windows, 2 + 2 * space, order);
+}
+
 bool ct__check_windows(const char *who, ct_var x, int space, const int64_t *kernel,
                        const struct ct_window *w) {
     const ct_tensor *t = ct__operand(x);
@@ -114,10 +124,11 @@ ct_var ct__windows(const char *who, ct_var x, int space, const int64_t *kernel,
         return ct__null_of(x);
     for (int s = 0; s < space; s++)
         x = pad_axis(x, 2 + s, w->before[s], w->after[s]);
-    for (int s = 0; s < space; s++) {
+    /* The last axis first, so that the backward pass folds it last: what it folds before has long rows. */
+    for (int s = space - 1; s >= 0; s--) {
         x = ct_var_unfold(x, 2 + s, (kernel[s] - 1) * w->dilation[s] + 1, w->stride[s]);
         if (w->dilation[s] > 1)
             x = ct_var_slice(x, -1, 0, CT_END, w->dilation[s]);
     }
-    return x;
+    return space > 1 ? reverse_kernel(x, space) : x;
 }

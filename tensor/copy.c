@@ -64,6 +64,8 @@ enum {
     SLICE_BYTES = 4 * LINE, // of a plane, along the axis that is dense in the source
     STRIP_SLICES = 16,      // that are worked on together: 4 KiB, so that a page is met once
     STRIP_ITEMS = 1024,     // at most in them, as each is a row of the target
+    // Bytes of a row that is streamed: the lines at the ends of rows are written half past the caches.
+    STREAMED_ROW = 16 * LINE,
 };
 
 // A copy as it is cut into passes: a pass is one row, or one slice of a plane.
@@ -103,7 +105,7 @@ static void copy_run(const struct copy *c, size_t n, const char *from, char *to)
     int last = c->nest.rank - 1;
     ptrdiff_t size = (ptrdiff_t)c->size;
     ptrdiff_t from_step = c->nest.step[1][last] * size, to_step = c->nest.step[0][last] * size;
-    if (c->streams && from_step == size && to_step == size)
+    if (c->streams && from_step == size && to_step == size && n * c->size >= STREAMED_ROW)
         ct__moves()->stream(to, from, n * c->size);
     else if (from_step == 0 && to_step == size && LINE % c->size == 0)
         ct__moves()->fill(to, c->size, from, n * c->size, c->streams);
