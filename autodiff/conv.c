@@ -66,7 +66,7 @@ static bool count_places(struct conv *c) {
         if (__builtin_mul_overflow(c->all_places, c->places[s], &c->all_places))
             return false;
     return !__builtin_mul_overflow(c->batch, c->all_places, &rows) &&
-           !__builtin_mul_overflow(c->in / c->groups, c->kernels, &items);
+           !__builtin_mul_overflow(c->in, c->kernels, &items);
 }
 
 static ct_var with_bias(const struct conv *c, ct_var y, ct_var bias) {

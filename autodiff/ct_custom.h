@@ -37,7 +37,7 @@ struct ct_custom_pull {
 /**
  * A custom op. Begin with ct_custom_op_init(), or set @p size to the size of the struct and leave what is not needed at 0.
  *
- * run and jvp must be pure: the same inputs give the same result, since a tape may run them again (the gradient
+ * No function may rewind or release the tape on which it runs (CT_EINVAL). run and jvp must be pure: the same inputs give the same result, since a tape may run them again (the gradient
  * check, recomputation). They belong to one thread at a time, as their tape does.
  */
 struct ct_custom_op {

@@ -156,7 +156,9 @@ static ct_var append_with(struct ct__custom *custom, const ct_tensor *known, siz
         return ct__null_of(in[0]);
     for (size_t i = 0; i < n; i++)
         custom->in[i] = in[i].index;
+    tape->running++;
     ct_tensor *value = known ? ct_copy(known) : value_in_place(tape, custom, n, values);
+    tape->running--;
     if (!value)
         return ct__fail_named(tape, who, custom->op.name, (int)n, values);
     return ct__append_op(tape, CT__OP_CUSTOM, (int)n, in, value,

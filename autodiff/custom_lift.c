@@ -68,6 +68,14 @@ static bool fits_output(const struct lifted *l, const ct_tensor *t) {
     return false;
 }
 
+/* Whether a result is one of the arguments, which are not its caller's to give away. */
+static bool is_argument(const struct lifted *l, const ct_tensor *t) {
+    bool is = t == l->output;
+    for (size_t i = 0; i < l->n && !is; i++)
+        is = t == l->value[i] || t == l->tangent[i];
+    return is;
+}
+
 static ct_tensor *tangent_by_jvp(struct lifted *l) {
     struct ct__pending before;
     ct__put_aside(&before);
@@ -77,6 +85,9 @@ static ct_tensor *tangent_by_jvp(struct lifted *l) {
         ct__fail(CT_EINVAL, who, "jvp returned NULL without an error");
     if (!t)
         return NULL;
+    if (is_argument(l, t))
+        return ct__fail_null(CT_EINVAL, who,
+                             "jvp returned one of its arguments itself: return ct_copy() of it");
     ct__put_back(&before);
     if (fits_output(l, t))
         return t;

@@ -36,11 +36,10 @@ static ct_var alone(ct_var x, int axis) {
     const ct_tensor *t = ct__operand(x);
     if (!t)
         return ct__null_of(x);
-    ct_tensor *joined = ct_concat(1, &t, axis);
-    if (!joined)
-        return ct__fail_op(x.tape, CT_OP_joined, 1, &t);
-    ct_free(joined);
-    return x;
+    if (ct_can_concat(1, &t, axis))
+        return x;
+    ct_free(ct_concat(1, &t, axis)); // for its error
+    return ct__fail_op(x.tape, CT_OP_joined, 1, &t);
 }
 
 /* Pairs, and pairs of these: an item is copied as often as there are rounds. */

@@ -20,16 +20,16 @@ static int space_of(const char *who, ct_var x) {
     return 0;
 }
 
-/* Whether each window of an axis has an item of the image. */
+/* Whether each window of an axis has an item of the image. One that starts in the image has its first, and they
+   start in order. */
 static bool covers(int64_t extent, int64_t kernel, const struct ct_window *w, int s) {
-    int64_t last = extent + w->before[s] + w->after[s] - (kernel - 1) * w->dilation[s] - 1;
-    for (int64_t start = 0; start <= last; start += w->stride[s]) {
-        int64_t from = start - w->before[s], step = w->dilation[s];
-        int64_t first = from < 0 ? (step - 1 - from) / step : 0;
-        if (first >= kernel || from + first * step >= extent)
+    int64_t last = (ct__places(extent, kernel, w, s) - 1) * w->stride[s], step = w->dilation[s];
+    for (int64_t start = 0; start <= last && start < w->before[s]; start += w->stride[s]) {
+        int64_t away = w->before[s] - start, first = (away + step - 1) / step;
+        if (first >= kernel || first * step - away >= extent)
             return false;
     }
-    return true;
+    return last - w->before[s] < extent;
 }
 
 /* Windows with the items of each along axis 0, of a variable or, below, of a tensor: [items, batch, channels,

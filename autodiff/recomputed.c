@@ -268,11 +268,15 @@ static void pull_back(void *context, const struct ct_custom_pull *pull, ct_var *
 
 /* --- the public call --- */
 
+static bool is_same(ct_var a, ct_var b) {
+    return a.tape == b.tape && a.index == b.index && a.generation == b.generation;
+}
+
 /* Which of the distinct inputs each is: one given twice is one leaf of the segment's tape. */
 static void tell_apart(struct segment *s, size_t n, const ct_var *inputs, ct_var *distinct) {
     for (size_t i = 0; i < n; i++) {
         size_t k = 0;
-        while (k < s->distinct && distinct[k].index != inputs[i].index)
+        while (k < s->distinct && !is_same(distinct[k], inputs[i]))
             k++;
         s->data[i] = (uint8_t)k;
         if (k == s->distinct)

@@ -402,19 +402,24 @@ static void drop_late_names(ct_tape *tape) {
     }
 }
 
-static const char of_a_rule[] = "a derivative rule cannot take away what ct_grad works on";
+/* Whether nodes may go: a rule or an op of the user's, which is called in the middle of something, must not take them
+   away. */
+static ct_status check_idle(const ct_tape *tape, const char *who) {
+    if (tape->sweeps == 0 && tape->running == 0)
+        return CT_OK;
+    return ct__fail(CT_EINVAL, who, "a custom op or its rule is running on this tape");
+}
 
 ct_status ct_tape_rewind(ct_tape *tape, ct_mark mark) {
     if (!tape)
         return ct__fail_null_operand("ct_tape_rewind");
+    ct_status status = check_idle(tape, "ct_tape_rewind");
+    if (status != CT_OK)
+        return status;
     if (!mark.tape)
         mark.scope = CT__NO_NODE; /* all zeros: the start */
     if (mark.tape && mark.tape != tape)
         return ct__fail(CT_EINVAL, "ct_tape_rewind", "the mark belongs to another tape");
-    if (tape->sweeps > 0) {
-        ct__tape_fail_in("ct_tape_rewind", tape, CT_EINVAL, "%s", of_a_rule);
-        return CT_EINVAL;
-    }
     bool gone =
         mark.nodes > tape->length || mark.scopes > tape->scope_length ||
         mark.text > tape->text_length || mark.attrs > tape->attr_length ||
@@ -495,10 +500,9 @@ ct_status ct_tape_release(ct_tape *tape, size_t n, const ct_var *leaves) {
         return ct__fail_null_operand("ct_tape_release");
     if (tape->status != CT_OK)
         return ct__fail(tape->status, "ct_tape_release", "%s", tape->message);
-    if (tape->sweeps > 0) {
-        ct__tape_fail_in("ct_tape_release", tape, CT_EINVAL, "%s", of_a_rule);
-        return CT_EINVAL;
-    }
+    ct_status status = check_idle(tape, "ct_tape_release");
+    if (status != CT_OK)
+        return status;
     for (size_t i = 0; i < n; i++) {
         if (leaves[i].tape != tape)
             ct__tape_fail(tape, CT_EINVAL, "a leaf of another tape cannot be released");

@@ -42,10 +42,10 @@ struct ct__node {
     bool released;
     uint32_t generation;
     uint32_t in[CT__MAX_INPUTS]; /* of at most so many inputs: see ct__inputs() */
-    uint32_t attr;   /* index into the tape's attributes, or CT__NO_NODE */
-    uint32_t name;   /* offset into the tape's text, or CT__NO_NODE */
-    uint32_t scope;  /* index into the tape's scopes, or CT__NO_NODE */
-    uint32_t primal; /* the forward node whose pull recorded this one, or CT__NO_NODE */
+    uint32_t attr;               /* index into the tape's attributes, or CT__NO_NODE */
+    uint32_t name;               /* offset into the tape's text, or CT__NO_NODE */
+    uint32_t scope;              /* index into the tape's scopes, or CT__NO_NODE */
+    uint32_t primal;             /* the forward node whose pull recorded this one, or CT__NO_NODE */
 };
 
 struct ct__scope {
@@ -67,8 +67,9 @@ struct ct_tape {
     uint32_t generation; /* of what is recorded now; grows with each rewind */
     size_t released;     /* number of released nodes: while > 0 nothing may be recorded */
     bool recording_backward;
-    int sweeps; /* of ct_grad that are under way: a rule may call it */
-    bool ieee; /* derivative rules multiply without absorbing zeros */
+    int sweeps;      /* of ct_grad that are under way: a rule may call it */
+    int running;     /* custom ops whose value is being computed */
+    bool ieee;       /* derivative rules multiply without absorbing zeros */
     uint32_t primal; /* while ct_grad records: the node whose pull runs */
     uint32_t *sweep; /* scratch of ct_grad: cotangent node per node, kept for the next call */
     uint8_t *wanted; /* scratch of ct_grad: does the node lead to an x */
