@@ -177,6 +177,8 @@ static inline bool reserve(void **items, size_t size, size_t length, size_t *cap
 static bool add_text(ct_tape *tape, const char *text, uint32_t *offset) {
     size_t size = strlen(text) + 1;
     void *items = tape->text;
+    if (size > CT__NO_NODE - tape->text_length) // offsets have 32 bits
+        return false;
     if (!reserve(&items, 1, tape->text_length, &tape->text_capacity, size))
         return false;
     tape->text = items;
@@ -432,6 +434,9 @@ ct_status ct_tape_rewind(ct_tape *tape, ct_mark mark) {
     drop_nodes(tape, mark.nodes);
     if (mark.nodes < tape->graded_end)
         tape->graded = 0;
+    /* Names that were given since may lie otherwise than at the mark's time: one is not cut in two. */
+    while (mark.text > 0 && tape->text[mark.text - 1] != '\0')
+        mark.text++;
     bool names_went = tape->text_length > mark.text;
     tape->scope = mark.scope;
     tape->scope_length = mark.scopes;

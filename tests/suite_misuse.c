@@ -2,6 +2,7 @@
    right answer at the edge of its range. Under UndefinedBehaviorSanitizer the numbers also must not wrap. */
 
 #include "autodiff/ct_derivatives.h"
+#include "autodiff/ct_dot.h"
 #include "autodiff/ct_network.h"
 #include "autodiff/ct_sparse.h"
 #include "autodiff/ct_var_ops.h"
@@ -245,6 +246,27 @@ START_TEST(one_item_takes_any_step) {
 }
 END_TEST
 
+static bool append(void *context, const char *text, size_t length) {
+    strncat(context, text, length);
+    return true;
+}
+
+/* A mark whose place in the text has become the middle of a name. */
+START_TEST(names_are_not_cut) {
+    ct_var x = leaf(SHAPE(2)), z = leaf(SHAPE(2));
+    ct_mark first = ct_tape_mark(tape);
+    ct_named(x, "a");
+    ct_mark second = ct_tape_mark(tape);
+    ck_assert_int_eq(ct_tape_rewind(tape, first), CT_OK);
+    ct_named(x, "abcdef");
+    ck_assert_int_eq(ct_tape_rewind(tape, second), CT_OK);
+    ct_named(z, "other");
+    char text[2000] = "";
+    ck_assert_int_eq(ct_tape_text(tape, append, text), CT_OK);
+    ck_assert_msg(strstr(text, "abcdef") && strstr(text, "other"), "%s", text);
+}
+END_TEST
+
 /* --- functions that do not keep to the rules --- */
 
 static ct_var forgets(void *context, ct_tape *t, size_t n, const ct_var *in) {
@@ -346,6 +368,7 @@ Suite *suite_misuse(void) {
     tcase_add_test(tc, the_variance_of_nothing_has_a_gradient);
     tcase_add_test(tc, any_number_can_be_the_ignored_label);
     tcase_add_test(tc, one_item_takes_any_step);
+    tcase_add_test(tc, names_are_not_cut);
     suite_add_tcase(suite, tc);
 
     tc = tcase_create("functions");
