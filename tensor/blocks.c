@@ -67,6 +67,14 @@ static bool goes_straight(int arity, const size_t sizes[], size_t n, char *const
     return true;
 }
 
+// Whether operands of bytes follow each other.
+static bool all_dense(int arity, const ptrdiff_t step[]) {
+    for (int i = 0; i < arity; i++)
+        if (step[i] != 1)
+            return false;
+    return true;
+}
+
 size_t ct__run_blocks(ct__block_fn *run, size_t size, enum ct_op op, size_t n, char *const ptr[],
                       const ptrdiff_t step[]) {
     _Alignas(64) char block[MAX_ARITY + 1][CT__BLOCK * sizeof(int64_t)];
@@ -75,8 +83,9 @@ size_t ct__run_blocks(ct__block_fn *run, size_t size, enum ct_op op, size_t n, c
     size_t sizes[MAX_ARITY + 1];
     item_sizes(op, arity, size, sizes);
     bool straight = goes_straight(arity, sizes, n, ptr, step);
-    for (size_t at = 0; at < n; at += CT__BLOCK) {
-        size_t items = n - at < CT__BLOCK ? n - at : CT__BLOCK;
+    size_t most = straight && size == 1 && all_dense(arity, step) ? n : CT__BLOCK;
+    for (size_t at = 0; at < n; at += most) {
+        size_t items = n - at < most ? n - at : most;
         for (int i = 0; i < arity; i++) {
             const char *p = ptr[i] + (ptrdiff_t)at * step[i];
             bool dense = is_dense(sizes[i], p, step[i]);

@@ -12,7 +12,8 @@ enum { CT__BLOCK = 256 /* items */ };
 __extension__ typedef __int128 ct__int128;
 __extension__ typedef unsigned __int128 ct__uint128;
 
-/* The op over n <= CT__BLOCK dense items. @return the number of items done, as a loop does. */
+/* The op over n <= CT__BLOCK dense items, or any number of bytes. @return the number of items done, as a
+   loop does. */
 typedef size_t ct__block_fn(size_t n, const void *const in[], void *out);
 
 /* The loop of `op` for items of `size` bytes (1, 4 or 8), run over blocks. Masks are bytes. */

@@ -48,18 +48,24 @@ static bool bool_equal(const ct_scalar *self, const void *a, const void *b) {
     return truth(a) == truth(b);
 }
 
-/* --- elementwise. A loop stands twice: a compiler makes vectors of a constant count --- */
+/* --- elementwise. A loop stands twice: a compiler makes vectors of a constant count. Where nothing is
+   copied, all items come at once --- */
 
 #define INLINE static inline __attribute__((always_inline))
 
+INLINE void block2(bool item(bool, bool), const byte *restrict x, const byte *restrict z,
+                   byte *restrict y) {
+    for (size_t i = 0; i < CT__BLOCK; i++)
+        y[i] = item(x[i] != 0, z[i] != 0);
+}
+
 INLINE size_t each2(bool item(bool, bool), size_t n, const byte *restrict x, const byte *restrict z,
                     byte *restrict y) {
-    if (n == CT__BLOCK)
-        for (size_t i = 0; i < CT__BLOCK; i++)
-            y[i] = item(x[i] != 0, z[i] != 0);
-    else
-        for (size_t i = 0; i < n; i++)
-            y[i] = item(x[i] != 0, z[i] != 0);
+    size_t at = 0;
+    for (; n - at >= CT__BLOCK; at += CT__BLOCK)
+        block2(item, x + at, z + at, y + at);
+    for (; at < n; at++)
+        y[at] = item(x[at] != 0, z[at] != 0);
     return n;
 }
 
@@ -110,24 +116,33 @@ BLOCK2(block_less_equal, less_equal_of, 0, 1)
 BLOCK2(block_greater, less_of, 1, 0)
 BLOCK2(block_greater_equal, less_equal_of, 1, 0)
 
+INLINE void block1(bool item(bool), const byte *restrict x, byte *restrict y) {
+    for (size_t i = 0; i < CT__BLOCK; i++)
+        y[i] = item(x[i] != 0);
+}
+
 INLINE size_t each1(bool item(bool), size_t n, const byte *restrict x, byte *restrict y) {
-    if (n == CT__BLOCK)
-        for (size_t i = 0; i < CT__BLOCK; i++)
-            y[i] = item(x[i] != 0);
-    else
-        for (size_t i = 0; i < n; i++)
-            y[i] = item(x[i] != 0);
+    size_t at = 0;
+    for (; n - at >= CT__BLOCK; at += CT__BLOCK)
+        block1(item, x + at, y + at);
+    for (; at < n; at++)
+        y[at] = item(x[at] != 0);
     return n;
+}
+
+INLINE void block_choice(const byte *restrict mask, const byte *restrict z, const byte *restrict w,
+                         byte *restrict y) {
+    for (size_t i = 0; i < CT__BLOCK; i++)
+        y[i] = choose(mask[i] != 0, z[i] != 0, w[i] != 0);
 }
 
 INLINE size_t each_select(size_t n, const byte *restrict mask, const byte *restrict z,
                           const byte *restrict w, byte *restrict y) {
-    if (n == CT__BLOCK)
-        for (size_t i = 0; i < CT__BLOCK; i++)
-            y[i] = choose(mask[i] != 0, z[i] != 0, w[i] != 0);
-    else
-        for (size_t i = 0; i < n; i++)
-            y[i] = choose(mask[i] != 0, z[i] != 0, w[i] != 0);
+    size_t at = 0;
+    for (; n - at >= CT__BLOCK; at += CT__BLOCK)
+        block_choice(mask + at, z + at, w + at, y + at);
+    for (; at < n; at++)
+        y[at] = choose(mask[at] != 0, z[at] != 0, w[at] != 0);
     return n;
 }
 
