@@ -161,6 +161,10 @@ static ct_var append_with(struct ct__custom *custom, const ct_tensor *known, siz
     tape->running--;
     if (!value)
         return ct__fail_named(tape, who, custom->op.name, (int)n, values);
+    if (tape->status != CT_OK) { // of run's own doing
+        ct_free(value);
+        return ct__null_of(in[0]);
+    }
     return ct__append_op(tape, CT__OP_CUSTOM, (int)n, in, value,
                          &(struct ct__attr){.custom = custom});
 }

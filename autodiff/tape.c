@@ -406,10 +406,13 @@ static void drop_late_names(ct_tape *tape) {
 
 /* Whether nodes may go: a rule or an op of the user's, which is called in the middle of something, must not take them
    away. */
-static ct_status check_idle(const ct_tape *tape, const char *who) {
+static ct_status check_idle(ct_tape *tape, const char *who) {
     if (tape->sweeps == 0 && tape->running == 0)
         return CT_OK;
-    return ct__fail(CT_EINVAL, who, "a custom op or its rule is running on this tape");
+    ct__tape_fail_in(who, tape, CT_EINVAL, "%s",
+                     tape->sweeps > 0 ? "a derivative rule cannot take away what ct_grad works on"
+                                      : "a custom op cannot take away the tape that it runs on");
+    return CT_EINVAL;
 }
 
 ct_status ct_tape_rewind(ct_tape *tape, ct_mark mark) {

@@ -156,6 +156,14 @@ static void bad_vjp(void *context, const struct ct_custom_pull *pull, ct_var *gr
     case 4:
         gradients[0] = ct_custom_flat();
         break;
+    case 6:
+        ck_assert_int_eq(ct_tape_rewind(pull->tape, (ct_mark){0}), CT_EINVAL);
+        gradients[0] = pull->cotangent;
+        break;
+    case 7:
+        ck_assert_int_eq(ct_tape_release(pull->tape, 1, pull->inputs), CT_EINVAL);
+        gradients[0] = pull->cotangent;
+        break;
     default: {
         ct_tape *other = ct_tape_new();
         gradients[0] = ct_constant_of(other, CT_F64, 1);
@@ -176,8 +184,12 @@ START_TEST(a_rule_that_is_wrong_is_an_error) {
          "ct_grad inside derivative rules 16 deep: does a rule differentiate its own op?"},
         {CT_OK, ""},
         {CT_ERULE, "the vjp of bad set no gradient for the input 0"},
+        {CT_EINVAL,
+         "the vjp of bad, node 1: a derivative rule cannot take away what ct_grad works on"},
+        {CT_EINVAL,
+         "the vjp of bad, node 1: a derivative rule cannot take away what ct_grad works on"},
     };
-    for (int how = 0; how < 6; how++) {
+    for (int how = 0; how < 8; how++) {
         struct ct_custom_op op = weighted_op;
         op.name = "bad";
         op.vjp = bad_vjp;
