@@ -32,7 +32,7 @@ CT_API ct_var ct_var_solve_triangular(ct_var a, ct_var b, unsigned triangle);
 CT_API ct_var ct_var_solve(ct_var a, ct_var b);
 /** ct_inverse(). */
 CT_API ct_var ct_var_inverse(ct_var a);
-/** ct_det(). Its derivative at a singular matrix is an error (CT_EDOMAIN) in every mode: it is made of the inverse. */
+/** ct_det(). Its gradient at a singular matrix is an error, as the inverse is that it is made of. */
 CT_API ct_var ct_var_det(ct_var a);
 /** ct_slogdet(): the sign, to which no gradient flows, and the logarithm of the absolute value, whose gradient is the
  *  transposed inverse. Each may be NULL. @return the tape's status. */

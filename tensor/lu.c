@@ -198,35 +198,6 @@ static ct_tensor *pivots(const char *who, const struct ct__lu *lu) {
     return ct__as(who, ct_diagonal(lu->lu, 0, -2, -1));
 }
 
-/* What elimination passes over has no value to lose, but a tangent: at a pivot of 0 those of a type that
-   has them would be wrong. */
-static bool check_tangents(const char *who, const struct ct__lu *lu, const ct_tensor *pivots) {
-    const ct_scalar *scalar = pivots->scalar;
-    ct_tensor *dense = scalar->base ? ct__dense_copy(who, pivots) : NULL;
-    if (!dense)
-        return !scalar->base;
-    const char *pivot = ct__first(dense);
-    size_t i = 0, n = (size_t)pivots->shape[pivots->rank - 1];
-    while (i < dense->count && scalar->to_double(scalar, pivot + i * scalar->size) != 0)
-        i++;
-    bool regular = i == dense->count;
-    ct_free(dense);
-    char matrix[CT__MATRIX_BYTES];
-    if (!regular)
-        ct__fail(CT_EDOMAIN, who, "%s is singular: pivot %zu is 0, and has no derivative here",
-                 ct__which_matrix(matrix, lu->lu->rank - 2, lu->lu->shape, i / n), i % n);
-    return regular;
-}
-
-/* The pivots, of which a derivative may be wanted. */
-static ct_tensor *smooth_pivots(const char *who, const struct ct__lu *lu) {
-    ct_tensor *t = pivots(who, lu);
-    if (t && check_tangents(who, lu, t))
-        return t;
-    ct_free(t);
-    return NULL;
-}
-
 // Whether a permutation is odd: whether the number of its inversions is.
 static bool is_odd(int64_t n, const int64_t *order) {
     bool odd = false;
@@ -274,8 +245,7 @@ ct_tensor *ct__lu_sign(const char *who, const struct ct__lu *lu) {
 }
 
 ct_tensor *ct__lu_det(const char *who, const struct ct__lu *lu) {
-    ct_tensor *diagonal = smooth_pivots(who, lu);
-    ct_tensor *sign = diagonal ? signs(who, lu, false) : NULL;
+    ct_tensor *diagonal = pivots(who, lu), *sign = diagonal ? signs(who, lu, false) : NULL;
     ct_tensor *product = sign ? ct__as(who, ct_prod(diagonal, -1, false)) : NULL;
     ct_tensor *det = product ? ct__as(who, ct_mul(product, sign)) : NULL;
     ct_free(product);
@@ -285,7 +255,7 @@ ct_tensor *ct__lu_det(const char *who, const struct ct__lu *lu) {
 }
 
 ct_tensor *ct__lu_log_abs(const char *who, const struct ct__lu *lu) {
-    ct_tensor *t = smooth_pivots(who, lu);
+    ct_tensor *t = pivots(who, lu);
     t = ct__then(t, t ? ct__as(who, ct_abs(t)) : NULL);
     t = ct__then(t, t ? ct__as(who, ct_log(t)) : NULL);
     return ct__then(t, t ? ct__as(who, ct_sum(t, -1, false)) : NULL);
