@@ -32,7 +32,8 @@ CT_API ct_var ct_var_solve_triangular(ct_var a, ct_var b, unsigned triangle);
 CT_API ct_var ct_var_solve(ct_var a, ct_var b);
 /** ct_inverse(). */
 CT_API ct_var ct_var_inverse(ct_var a);
-/** ct_det(). Its gradient at a singular matrix is an error, as the inverse is that it is made of. */
+/** ct_det(). Its gradient is made of the inverse; where a determinant of the batch is 0, of n products of matrices and no
+ *  division (Bird 2011), so that it is right at singular matrices, to every order. */
 CT_API ct_var ct_var_det(ct_var a);
 /** ct_slogdet(): the sign, to which no gradient flows, and the logarithm of the absolute value, whose gradient is the
  *  transposed inverse. Each may be NULL. @return the tape's status. */

@@ -19,6 +19,8 @@ ct_tensor *ct__lu_solve(const char *who, const struct ct__lu *lu, const ct_tenso
                         bool transposed);
 ct_tensor *ct__lu_inverse(const char *who, const struct ct__lu *lu);
 ct_tensor *ct__lu_det(const char *who, const struct ct__lu *lu);
+/* The same of a, whose factors lu are: of duals, with the tangents of singular ones too. */
+ct_tensor *ct__det_of(const char *who, const struct ct__lu *lu, const ct_tensor *a);
 ct_tensor *ct__lu_sign(const char *who, const struct ct__lu *lu);
 ct_tensor *ct__lu_log_abs(const char *who, const struct ct__lu *lu);
 

@@ -84,10 +84,6 @@ ct_tensor *ct_inverse(const ct_tensor *a) {
     return of_lu(__func__, a, ct__lu_inverse);
 }
 
-ct_tensor *ct_det(const ct_tensor *a) {
-    return of_lu(__func__, a, ct__lu_det);
-}
-
 ct_status ct_slogdet(const ct_tensor *a, ct_tensor **sign, ct_tensor **log_abs) {
     struct ct__lu lu;
     if (!a)

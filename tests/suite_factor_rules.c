@@ -350,6 +350,31 @@ START_TEST(patterns_pass_through) {
 }
 END_TEST
 
+/* Cofactors, though no inverse exists: of rank n - 1 with its second and with its first column at fault, of
+   rank 1 and of rank 0; reverse, forward and differences, to second order. */
+START_TEST(determinants_of_singular_matrices_have_derivatives) {
+    static const double items[][9] = {{1, 2, 3, 4, 8, 5, 2, 4, 7},
+                                      {0, 1, 2, 0, 3, 4, 0, 5, 7},
+                                      {1, 2, 4, 2, 4, 8, 4, 8, 16},
+                                      {0}};
+    static const double cofactors[][9] = {
+        {36, -18, 0, -2, 1, 0, -14, 7, 0}, {1, 0, 0, 3, 0, 0, -2, 0, 0}, {0}, {0}};
+    ct_tensor *a = tensor_of(2, (int64_t[]){3, 3}, 9, items[_i]), *g[2];
+    struct ct_check_options options = ct_check_options_init();
+    struct ct_check_report report;
+    options.second_order = true;
+    ct_tensor *value = ct_det(a);
+    ck_assert_double_eq(ct_item(value), 0);
+    gradients(det, 0, 1, (const ct_tensor *[]){a}, NULL, g);
+    expect_items("cofactors", g[0], 1e-14, 9, cofactors[_i]);
+    ck_assert_msg(ct_check_gradient(det, NULL, 1, (const ct_tensor *[]){a}, &options, &report) ==
+                      CT_OK,
+                  "%s", ct_error()->message);
+    ck_assert_msg(report.verdict == CT_CHECK_PASS, "%s", report.message);
+    ct_free(a), ct_free(value);
+}
+END_TEST
+
 /* ---- the tape */
 
 static ct_var leaf(ct_tape *tape, ct_tensor *t) {
@@ -474,6 +499,7 @@ Suite *suite_factor_rules(void) {
     tcase_add_test(tc, gradients_are_those_of_pytorch);
     tcase_add_test(tc, hessian_products_are_those_of_pytorch);
     tcase_add_loop_test(tc, forward_and_reverse_are_adjoint, 0, COUNT(calls));
+    tcase_add_loop_test(tc, determinants_of_singular_matrices_have_derivatives, 0, 4);
     tcase_add_test(tc, third_order_exists);
     tcase_add_test(tc, patterns_pass_through);
     tcase_add_test(tc, a_matrix_is_factored_once);
