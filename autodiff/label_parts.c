@@ -2,6 +2,7 @@
 
 #include "autodiff/label.h"
 
+#include "tensor/ct_factor.h"
 #include "tensor/ct_reduce.h"
 
 #include <math.h>
@@ -131,7 +132,10 @@ enum style {
     WINDOW,
     STEP,
     REDUCTION,
-    FUNCTION
+    FUNCTION,
+    ORDER_OF_NORM,
+    TRANSPOSED,
+    TRIANGLE
 };
 
 static enum style style_of(enum ct_op op) {
@@ -173,6 +177,12 @@ static enum style style_of(enum ct_op op) {
         return REDUCTION;
     case CT_OP_dense:
         return FUNCTION;
+    case CT_OP_norm:
+        return ORDER_OF_NORM;
+    case CT_OP_solved:
+        return TRANSPOSED;
+    case CT_OP_solved_triangular:
+        return TRIANGLE;
     default:
         return NOTHING;
     }
@@ -207,6 +217,12 @@ static void put_function(struct ct__sink *s, const struct ct__attr *a) {
         ct__put(s, ct_op_name(op));
 }
 
+static void put_triangle(struct ct__sink *s, unsigned flags) {
+    ct__put(s, flags & CT_UPPER ? "upper" : "lower");
+    ct__put(s, flags & CT_UNIT_DIAGONAL ? ", unit diagonal" : "");
+    ct__put(s, flags & CT_TRANSPOSED ? ", transposed" : "");
+}
+
 /* All axes, or none: the shape tells. */
 static bool is_plain(enum style style, const struct ct__attr *a) {
     switch (style) {
@@ -218,6 +234,8 @@ static bool is_plain(enum style style, const struct ct__attr *a) {
         return a->reduction == CT_REDUCE_NONE;
     case FUNCTION:
         return a->activation == CT_IDENTITY;
+    case TRANSPOSED:
+        return a->count == 0;
     default:
         return false;
     }
@@ -259,6 +277,18 @@ static void put_styled(struct ct__sink *s, enum style style, const struct ct__at
         break;
     case FUNCTION:
         put_function(s, a);
+        break;
+    case ORDER_OF_NORM:
+        ct__put(s, "order ");
+        ct__put_short(s, a->eps);
+        if (!is_plain(AXES, a))
+            put_axes(s, a->rank == 1 ? ", axis " : ", axes ", a);
+        break;
+    case TRANSPOSED:
+        ct__put(s, "transposed");
+        break;
+    case TRIANGLE:
+        put_triangle(s, (unsigned)a->count);
         break;
     case NOTHING:
         break;

@@ -4,6 +4,7 @@
 #include "dot_tools.h"
 
 #include "autodiff/ct_network.h"
+#include "autodiff/ct_var_factor.h"
 #include "autodiff/ct_var_ops.h"
 #include "autodiff/label.h"
 #include "tensor/ct_make.h"
@@ -73,6 +74,16 @@ START_TEST(attributes_stand_beside_ops) {
     lists(tape, NULL, "windowed(0) axis 2, 2 wide, step 2 f64[2, 3, 2, 2]\n");
     lists(tape, NULL, "cumsum(0) axis 0 f64[2, 3, 4]\n");
     lists(tape, NULL, "mean_squared(0, 0) sum f64[]\n");
+    ct_var_norm(x, 1, 3, false);
+    ct_var_norm(x, CT_ALL, 2, false);
+    ct_var a = leaf(T2(2, 2, 2, 1, 1, 3), "a"), c = leaf(T1(1, 2), "c");
+    ct_var_solve(a, c);
+    ct_var_solve_triangular(a, c, CT_UPPER | CT_TRANSPOSED);
+    ct_var_solve_triangular(a, c, CT_LOWER | CT_UNIT_DIAGONAL);
+    lists(tape, NULL, "norm(0) order 3, axis 1 f64[2, 4]\n");
+    lists(tape, NULL, "norm(0) order 2 f64[]\n");
+    lists(tape, NULL, " upper, transposed f64[2");
+    lists(tape, NULL, " lower, unit diagonal f64[2");
     struct ct_dot_options options = ct_dot_options_init();
     options.attributes = false;
     lists(tape, &options, "dense(0, 1, 2) f64[2, 3, 5]\n");
