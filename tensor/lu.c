@@ -254,8 +254,33 @@ ct_tensor *ct__lu_det(const char *who, const struct ct__lu *lu) {
     return det;
 }
 
+/* The logarithm of 0 has no derivative, but over a type with tangents the log of a pivot of 0 would get the 0 that
+   elimination left there. */
+static bool check_tangents(const char *who, const struct ct__lu *lu, const ct_tensor *pivots) {
+    const ct_scalar *scalar = pivots->scalar;
+    ct_tensor *dense = scalar->base ? ct__dense_copy(who, pivots) : NULL;
+    if (!dense)
+        return !scalar->base;
+    const char *pivot = ct__first(dense);
+    size_t i = 0, n = (size_t)pivots->shape[pivots->rank - 1];
+    while (i < dense->count && scalar->to_double(scalar, pivot + i * scalar->size) != 0)
+        i++;
+    bool regular = i == dense->count;
+    ct_free(dense);
+    char matrix[CT__MATRIX_BYTES];
+    if (!regular)
+        ct__fail(CT_EDOMAIN, who,
+                 "%s is singular: pivot %zu is 0, whose logarithm has no derivative",
+                 ct__which_matrix(matrix, lu->lu->rank - 2, lu->lu->shape, i / n), i % n);
+    return regular;
+}
+
 ct_tensor *ct__lu_log_abs(const char *who, const struct ct__lu *lu) {
     ct_tensor *t = pivots(who, lu);
+    if (t && !check_tangents(who, lu, t)) {
+        ct_free(t);
+        return NULL;
+    }
     t = ct__then(t, t ? ct__as(who, ct_abs(t)) : NULL);
     t = ct__then(t, t ? ct__as(who, ct_log(t)) : NULL);
     return ct__then(t, t ? ct__as(who, ct_sum(t, -1, false)) : NULL);

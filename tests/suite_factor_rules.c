@@ -451,6 +451,25 @@ START_TEST(errors_stick_and_say_which_matrix) {
 }
 END_TEST
 
+static ct_var logdet_of(void *context, ct_tape *tape, size_t n, const ct_var *inputs) {
+    (void)context, (void)tape, (void)n;
+    return ct_var_logdet(inputs[0]);
+}
+
+START_TEST(logarithms_of_0_have_no_derivative_in_any_mode) {
+    static const double of[][4] = {{0, 1, 0, 1}, {1, 2, 2, 4}, {0, 0, 0, 0}};
+    ct_tensor *a = ct_from_items(CT_F64, 2, (int64_t[]){2, 2}, 4, of[_i]);
+    ct_tensor *along = T2(2, 2, 0, 0, 1, 0), *products[1] = {NULL}, *product = NULL;
+    const ct_tensor *inputs[] = {a}, *tangents[] = {along};
+    ck_assert_int_eq(ct_jvp(logdet_of, NULL, 1, inputs, tangents, NULL, &product), CT_EDOMAIN);
+    ck_assert_ptr_nonnull(strstr(ct_error()->message, "is singular: pivot"));
+    ck_assert_int_eq(ct_vjp(logdet_of, NULL, 1, inputs, NULL, NULL, products), CT_EDOMAIN);
+    ck_assert_ptr_nonnull(strstr(ct_error()->message, "is singular: pivot"));
+    ck_assert(!product && !products[0]);
+    ct_free(a), ct_free(along);
+}
+END_TEST
+
 /* The sign has no gradient, and where the determinant is negative its logarithm is NaN. */
 START_TEST(signs_are_flat) {
     ct_tape *tape = ct_tape_new();
@@ -505,6 +524,7 @@ Suite *suite_factor_rules(void) {
     tcase_add_test(tc, a_matrix_is_factored_once);
     tcase_add_test(tc, a_rewind_forgets_factors);
     tcase_add_loop_test(tc, errors_stick_and_say_which_matrix, 0, 7);
+    tcase_add_loop_test(tc, logarithms_of_0_have_no_derivative_in_any_mode, 0, 3);
     tcase_add_test(tc, signs_are_flat);
     suite_add_tcase(suite, tc);
     TCase *scarce = tcase_create("failing allocations");
