@@ -224,12 +224,15 @@ static ct_var probability(ct_var x) {
 
 #define REDUCED(how, reduction)                                                                    \
     FN(bce_logits_##how, ct_var_bce_with_logits(*x, PART_OF(9, 3, 5), reduction))                  \
-    FN(bce_##how, ct_var_bce(probability(*x), PART_OF(9, 3, 5), reduction))                        \
     FN(mse_##how, ct_var_mse(x[0], x[1], reduction))                                               \
     FN(l1_##how, ct_var_l1(x[0], x[1], reduction))                                                 \
     FN(huber_##how, ct_var_huber(x[0], x[1], 0.7, reduction))                                      \
     FN(smooth_l1_##how, ct_var_smooth_l1(x[0], x[1], 0.6, reduction))                              \
     FN(kl_##how, ct_var_kl_div(*x, PART_OF(9, 3, 5), reduction))                                   \
+    static ct_var bce_##how(const ct_var *x) {                                                     \
+        ct_var target = PART_OF(9, 3, 5), p = probability(*x);                                     \
+        return ct_var_bce(p, target, reduction);                                                   \
+    }                                                                                              \
     static ct_var bce_weighed_##how(const ct_var *x) {                                             \
         ct_var target = PART_OF(9, 3, 5), weights = PART_OF(8, 5);                                 \
         return ct_var_bce_weighed(*x, target, weights, reduction);                                 \
