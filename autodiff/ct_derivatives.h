@@ -10,7 +10,9 @@
  * derivative. Inputs may themselves be duals: the derivative is then taken one level up, which is how
  * third and mixed orders are had, and no tangent is mistaken for another's. Results are new, dense tensors of the
  * inputs' scalar type, owned by the caller. On failure outputs are untouched; an error of the
- * function's tape is passed on with its message. Nothing is kept between calls.
+ * function's tape is passed on with its message. Nothing is kept between calls. What a function makes of values by
+ * other means than recording (ct_value(), these functions called inside it) is a constant to its derivative;
+ * ct_grad() on its tape is not, nor a custom op.
  */
 #ifndef CT_DERIVATIVES_H
 #define CT_DERIVATIVES_H
