@@ -157,6 +157,16 @@ static bool differ(const struct ct__check *c, double a, double b, double slack) 
     return !(fabs(a - b) <= tolerance + slack); // a NaN differs
 }
 
+/* What the differences may be off by: an estimate, of which four times is allowed. */
+static double slack_of(const struct ct__finding *f) {
+    return 4 * f->slope.error;
+}
+
+static bool is_blind(const struct ct__check *c, const struct ct__finding *f) {
+    double floor = c->options.rtol > 0 ? c->options.atol / c->options.rtol : 1;
+    return !f->slope.is_kink && !(slack_of(f) <= fmax(fabs(f->tape), fabs(f->dual)) + floor);
+}
+
 static void raise_to(double *worst, double value) {
     if (!(value <= *worst))
         *worst = value;
@@ -168,8 +178,7 @@ static void judge(struct ct__check *c, const struct ct__finding *f) {
     bool fails = !finite || differ(c, f->tape, f->dual, 0);
     double tape_dual = distance(c, f->tape, f->dual), tape_diff = 0, dual_diff = 0;
     if (!f->slope.is_kink) {
-        /* An estimate, so that four times it is allowed; it bounds what differences can tell. */
-        double slack = 4 * f->slope.error;
+        double slack = slack_of(f);
         fails = fails || differ(c, f->tape, f->slope.value, slack) ||
                 differ(c, f->dual, f->slope.value, slack);
         tape_diff = distance(c, f->tape, f->slope.value);
@@ -185,6 +194,10 @@ static void judge(struct ct__check *c, const struct ct__finding *f) {
     }
     r->kinks += f->slope.is_kink;
     r->checked += !f->slope.is_kink;
+    bool blind = !fails && is_blind(c, f);
+    r->blind += blind;
+    if (blind && !c->blind.present)
+        c->blind = *f;
     r->zeros += !f->slope.is_kink && f->tape == 0 && f->dual == 0 && f->slope.value == 0;
     if (f->slope.is_kink && !c->kink.present)
         c->kink = *f;
@@ -294,6 +307,9 @@ static void conclude(struct ct__check *c) {
     if (r->verdict == CT_CHECK_FAIL) {
         if (!r->message[0])
             ct__say_disagreement(c);
+    } else if (r->blind > 0) {
+        r->verdict = CT_CHECK_BLIND;
+        ct__say_blindness(c);
     } else if (r->kinks > 0) {
         r->verdict = CT_CHECK_KINK;
         ct__say_kinks(c);

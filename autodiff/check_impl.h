@@ -116,7 +116,7 @@ struct ct__check {
     struct ct__problem problem;
     double **tape; /* per input, the tape's answers */
     double severity;
-    struct ct__finding worst, kink;
+    struct ct__finding worst, kink, blind;
     struct ct_check_report report;
 };
 
@@ -132,6 +132,7 @@ void ct__say(struct ct__check *c, const char *format, ...) __attribute__((format
 void ct__say_disagreement(struct ct__check *c);
 void ct__say_kinks(struct ct__check *c);
 void ct__say_agreement(struct ct__check *c);
+void ct__say_blindness(struct ct__check *c);
 void ct__say_guilty(struct ct__check *c, const char *op);
 
 /* --- check_node.c --- */

@@ -47,7 +47,7 @@ static ct_status open_real(struct ct__problem *p, struct ct__check_input *input,
 static ct_status open_input(struct ct__problem *p, size_t i, const ct_tensor *t, bool active) {
     struct ct__check_input *input = &p->inputs[i];
     if (!t)
-        return ct__fail(CT_EINVAL, p->who, "the input %zu is NULL", i);
+        return ct__fail_input(p->who, i);
     if (ct_dtype(t)->level > 0)
         return ct__fail(CT_EDTYPE, p->who, "the input %zu is %s: give its values alone", i,
                         ct_dtype(t)->name);

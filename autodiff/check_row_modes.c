@@ -45,7 +45,7 @@ static ct_status check_by_differences(struct ct__row *row) {
     ct__row_worst(&row->report->dual, part.worst_dual_diff);
     ct__row_worst(&row->report->second, part.worst_second);
     row->report->checked += part.checked;
-    if (part.verdict == CT_CHECK_FAIL)
+    if (part.verdict >= CT_CHECK_BLIND)
         ct__row_fails(row, "%s", part.message);
     else if (row->report->verdict == CT_CHECK_PASS)
         row->report->verdict = part.verdict;

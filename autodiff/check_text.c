@@ -62,6 +62,17 @@ void ct__say_disagreement(struct ct__check *c) {
             ct__rounded(e, f->slope.error));
 }
 
+void ct__say_blindness(struct ct__check *c) {
+    const struct ct__finding *f = &c->blind;
+    char place[PLACE_BYTES], a[CT__NUMBER_BYTES], d[CT__NUMBER_BYTES], e[CT__NUMBER_BYTES];
+    name_place(c, f, place, sizeof place);
+    ct__say(c,
+            "differences tell nothing at %zu of %zu items, the first %s: tape %s, differences %s "
+            "(error %s)",
+            c->report.blind, c->report.checked, place, ct__number(a, f->tape),
+            ct__rounded(d, f->slope.value), ct__rounded(e, f->slope.error));
+}
+
 void ct__say_kinks(struct ct__check *c) {
     char place[PLACE_BYTES], a[CT__NUMBER_BYTES], b[CT__NUMBER_BYTES];
     name_place(c, &c->kink, place, sizeof place);

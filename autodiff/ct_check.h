@@ -28,17 +28,22 @@ enum ct_verdict {
     /** One-sided differences disagree: the point is not differentiable. Where it is, the answers
      *  agree. */
     CT_CHECK_KINK,
+    /** The answers agree as far as can be seen, but somewhere differences tell nothing: they may be further off than
+     *  the answers are large, since the function's value is so large there. */
+    CT_CHECK_BLIND,
     CT_CHECK_FAIL
 };
 
 /** The verdict and the worst disagreement found. Errors are relative to the larger of the two
- *  answers plus atol / rtol, so that an error of rtol is the largest that is accepted. */
+ *  answers plus atol / rtol, so that an error of rtol is the largest that is accepted between tape and dual.
+ *  Differences may be off by four times their own estimated error besides. */
 struct ct_check_report {
     enum ct_verdict verdict;
     /** Items of the gradient compared. With second order each item is compared, and counted, once
      *  per order. */
     size_t checked;
     size_t zeros; /**< those of them for which all three answers are 0, which is a weak agreement */
+    size_t blind; /**< those of them at which differences tell nothing */
     size_t kinks; /**< items left out because they are kinks (twice where also at second order) */
     double worst_tape_dual; /**< largest relative error of tape against dual */
     double worst_tape_diff; /**< of tape against differences */

@@ -11,6 +11,12 @@
 
 /* --- a recording --- */
 
+ct_status ct__fail_input(const char *who, size_t which) {
+    if (ct_error()->code != CT_OK)
+        return ct_error()->code;
+    return ct__fail(CT_EINVAL, who, "the input %zu is NULL", which);
+}
+
 void *ct__array(size_t n, size_t size) {
     size_t bytes;
     return ct__mul_size(n ? n : 1, size, &bytes) ? ct__alloc_zero(bytes) : NULL;
@@ -52,7 +58,7 @@ static ct_status check_inputs(const char *who, ct_function *fn, size_t n,
         return ct__fail(CT_EINVAL, who, "the inputs are NULL");
     for (size_t i = 0; i < n; i++)
         if (!inputs[i])
-            return ct__fail(CT_EINVAL, who, "the input %zu is NULL", i);
+            return ct__fail_input(who, i);
     return CT_OK;
 }
 

@@ -25,6 +25,9 @@ struct ct__lift {
     ct_tensor *const *several;
 };
 
+/* Fails for an input that is NULL, or keeps the error of the call that should have made it. */
+ct_status ct__fail_input(const char *who, size_t which);
+
 /* An array of zeros that ct__free takes, for n = 0 too; NULL when it does not fit. */
 void *ct__array(size_t n, size_t size);
 

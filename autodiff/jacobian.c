@@ -145,7 +145,7 @@ static ct_status check_which(const char *who, ct_function *fn, size_t n,
     if (which >= n)
         return ct__fail(CT_EINDEX, who, "there is no input %zu: there are %zu", which, n);
     if (!inputs || !inputs[which])
-        return ct__fail(CT_EINVAL, who, "the input %zu is NULL", which);
+        return ct__fail_input(who, which);
     if (!ct__is_active(inputs[which]))
         return ct__fail(CT_EDTYPE, who, "the input %zu is %s, which has no derivative", which,
                         ct_dtype(inputs[which])->name);

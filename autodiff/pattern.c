@@ -74,7 +74,7 @@ static ct_tensor *marked_input(const struct search *s, size_t i, size_t first) {
 static ct_status open_inputs(const struct search *s, size_t first, ct_tensor **marked) {
     for (size_t i = 0; i < s->n; i++) {
         if (!s->inputs[i])
-            return ct__fail(CT_EINVAL, s->who, "the input %zu is NULL", i);
+            return ct__fail_input(s->who, i);
         marked[i] = ct__is_active(s->inputs[i]) ? marked_input(s, i, first) : ct_copy(s->inputs[i]);
         if (!marked[i])
             return ct__fail(ct_error()->code == CT_OK ? CT_ENOMEM : ct_error()->code, s->who, "%s",
@@ -150,8 +150,10 @@ static ct_pattern *pattern_of(struct search *s) {
     if (s->which >= s->n)
         return ct__fail_null(CT_EINDEX, s->who, "there is no input %zu: there are %zu", s->which,
                              s->n);
-    if (!s->inputs || !s->inputs[s->which])
-        return ct__fail_null(CT_EINVAL, s->who, "the input %zu is NULL", s->which);
+    if (!s->inputs || !s->inputs[s->which]) {
+        ct__fail_input(s->who, s->which);
+        return NULL;
+    }
     const ct_tensor *x = s->inputs[s->which];
     if (!ct__is_active(x) || ct_dtype(x)->level > 0)
         return ct__fail_null(CT_EDTYPE, s->who, "the input %zu is %s: give it of a real type",

@@ -173,8 +173,10 @@ static ct_tensor *evaluate(struct work *w, bool symmetric) {
         return ct__fail_null(CT_EINDEX, w->who, "there is no input %zu: there are %zu", w->which,
                              w->n);
     const ct_tensor *x = w->inputs ? w->inputs[w->which] : NULL;
-    if (!x)
-        return ct__fail_null(CT_EINVAL, w->who, "the input %zu is NULL", w->which);
+    if (!x) {
+        ct__fail_input(w->who, w->which);
+        return NULL;
+    }
     if (!ct__is_active(x))
         return ct__fail_null(CT_EDTYPE, w->who, "the input %zu is %s, which has no derivative",
                              w->which, ct_dtype(x)->name);

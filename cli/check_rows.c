@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const verdicts[] = {
-    [CT_CHECK_PASS] = "pass", [CT_CHECK_KINK] = "kink", [CT_CHECK_FAIL] = "FAIL"};
+static const char *const verdicts[] = {[CT_CHECK_PASS] = "pass",
+                                       [CT_CHECK_KINK] = "kink",
+                                       [CT_CHECK_BLIND] = "blind",
+                                       [CT_CHECK_FAIL] = "FAIL"};
 
 /* ---- numbers */
 
@@ -74,7 +76,7 @@ static void print_line(const struct check_row *row) {
            row->type, verdicts[r->verdict], value_text(value, r->value), bar,
            slope_text(tape, r->tape), slope_text(dual, r->dual), slope_text(second, r->second),
            slope_text(inner, r->inner), special_text(special, r));
-    if (r->verdict == CT_CHECK_FAIL)
+    if (r->verdict >= CT_CHECK_BLIND)
         printf("    %s\n", r->message);
 }
 
@@ -86,8 +88,10 @@ static json_t *number(double error) {
 }
 
 static void print_json(const struct check_row *row) {
-    static const char *const words[] = {
-        [CT_CHECK_PASS] = "pass", [CT_CHECK_KINK] = "kink", [CT_CHECK_FAIL] = "fail"};
+    static const char *const words[] = {[CT_CHECK_PASS] = "pass",
+                                        [CT_CHECK_KINK] = "kink",
+                                        [CT_CHECK_BLIND] = "blind",
+                                        [CT_CHECK_FAIL] = "fail"};
     const struct ct_op_report *r = &row->report;
     bool known = row->status == CT_OK, passes = known && r->verdict == CT_CHECK_PASS;
     const char *message = passes ? NULL : known ? r->message : ct_error()->message;
@@ -119,7 +123,7 @@ static void raise_to(struct check_worst *worst, double error, const struct check
 static void count(const struct check_row *row, struct check_tally *tally) {
     bool known = row->status == CT_OK;
     tally->checked++;
-    tally->failed += !known || row->report.verdict == CT_CHECK_FAIL;
+    tally->failed += !known || row->report.verdict >= CT_CHECK_BLIND;
     if (!known)
         return;
     raise_to(&tally->value, row->report.value, row);

@@ -340,6 +340,7 @@ START_TEST(train_tells_of_saturation) {
     run(RUN_READ, NULL, WORDS("train", "--quick", "--lr", "1e9", "--out", scratch_path("run")));
     ck_assert_int_eq(result.status, 0);
     ck_assert_ptr_nonnull(strstr(result.out, "the network is saturated"));
+    ck_assert_ptr_nonnull(strstr(result.out, "differences tell nothing at "));
     run(RUN_READ, NULL, WORDS("train", "--quick", "--out", scratch_path("run")));
     ck_assert_ptr_null(strstr(result.out, "saturated"));
     scratch_remove();
