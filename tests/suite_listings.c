@@ -29,6 +29,8 @@ START_TEST(attributes_stand_beside_ops) {
     ct_var x = DRAWN(1, "x", 2, 3, 4), w = DRAWN(2, "w", 4, 5), b = DRAWN(3, "b", 5);
     ct_var_sum(x, 1, false);
     ct_var_sum_axes(x, 2, (int[]){0, -1}, true);
+    ct_var_norm(x, 1, 2, false);
+    ct_var_logsumexp(x, -1, false);
     ct_var_sum(x, CT_ALL, false);
     ct_var_permute(x, 3, (int[]){2, 0, 1});
     ct_var_slice(x, 2, 1, 4, 2);
@@ -42,6 +44,8 @@ START_TEST(attributes_stand_beside_ops) {
     ct_var_mse(x, x, CT_REDUCE_SUM);
     lists(tape, NULL, "summed(0) axis 1 f64[2, 4]\n");
     lists(tape, NULL, "summed(0) axes 0, -1 f64[1, 3, 1]\n");
+    lists(tape, NULL, "norm(0) axis 1 f64[2, 4]\n");
+    lists(tape, NULL, "logsumexp(0) axis -1 f64[2, 3]\n");
     lists(tape, NULL, "summed(0) f64[]\n");
     lists(tape, NULL, "permuted(0) axes 2, 0, 1 f64[4, 2, 3]\n");
     lists(tape, NULL, "sliced(0) axis 2 [1:4:2] f64[2, 3, 2]\n");
