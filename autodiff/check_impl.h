@@ -164,6 +164,8 @@ ct_status ct__draw(enum ct_op op, int sample, uint64_t seed, struct ct__drawn *d
 /* So many items for an elementwise op. */
 ct_status ct__draw_items(enum ct_op op, int64_t count, uint64_t seed, struct ct__drawn *drawn);
 void ct__draw_free(struct ct__drawn *drawn);
+/* Takes the next input; false where that is NULL. */
+bool ct__draw_add(struct ct__drawn *drawn, ct_tensor *input);
 /* Records the op of the context, a struct ct__op_call; a comparison is seen through a choice. */
 ct_function *ct__op_function(enum ct_op op);
 
@@ -193,7 +195,7 @@ struct ct__row {
     enum ct_op op;
     const ct_scalar *scalar;
     struct ct_check_options options;
-    const struct ct__row_seam *seam; /* or NULL */
+    const struct ct__row_seam *seam;     /* or NULL */
     bool differentiated[CT__MAX_INPUTS]; /* or holds whole numbers */
     struct ct_op_report *report;
 };
@@ -209,9 +211,9 @@ void ct__row_fails(struct ct__row *row, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The larger of a column's worst, NaN where nothing was compared yet, and another error. */
 void ct__row_worst(double *worst, double error);
-/* The drawn inputs in the row's type; false when memory is gone. */
-bool ct__row_inputs(const struct ct__row *row, const struct ct__drawn *drawn,
-                    const ct_scalar *scalar, struct ct__drawn *inputs);
+/* The drawn inputs in another real type; false when memory is gone. */
+bool ct__row_inputs(const struct ct__drawn *drawn, const ct_scalar *scalar,
+                    struct ct__drawn *inputs);
 /* The op on tensors of any scalar type. */
 ct_tensor *ct__row_run(const struct ct__row *row, const struct ct__drawn *inputs);
 /* The items of a tensor, which ct__free takes. */

@@ -28,8 +28,7 @@ void ct__draw_free(struct ct__drawn *s) {
         ct_free(s->owned[k]);
 }
 
-/* Takes the next input; false when it could not be made. */
-static bool add_input(struct ct__drawn *s, ct_tensor *input) {
+bool ct__draw_add(struct ct__drawn *s, ct_tensor *input) {
     s->owned[s->n] = input;
     s->inputs[s->n] = input;
     s->n += input != NULL;
@@ -64,8 +63,8 @@ static bool draw_elementwise(enum ct_op op, const struct shape_pair *shapes, ct_
     for (int k = 0; k < ct_op_arity(op); k++) {
         int which = k == 0 ? 0 : 1;
         const ct_scalar *scalar = ct_op_takes_mask(op, k) ? CT_BOOL : CT_F64;
-        if (!add_input(s, draw(random, scalar, shapes->rank[which], shapes->shape[which],
-                               ct__op_domain(op, k))))
+        if (!ct__draw_add(s, draw(random, scalar, shapes->rank[which], shapes->shape[which],
+                                  ct__op_domain(op, k))))
             return false;
     }
     s->call = (struct ct__op_call){.op = op};
@@ -79,7 +78,7 @@ static bool draw_structured(enum ct_op op, const struct ct__sample *from, ct_ran
         struct ct__domain labels = {0, (double)from->labels};
         ct_tensor *drawn = draw(random, is_label ? CT_I64 : CT_F64, from->rank[k], from->shape[k],
                                 is_label ? labels : ct__op_domain(op, k));
-        if (!add_input(s, ct__prepared(op, k, drawn)))
+        if (!ct__draw_add(s, ct__prepared(op, k, drawn)))
             return false;
     }
     s->call = (struct ct__op_call){.op = op, .attr = &from->attr};

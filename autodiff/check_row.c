@@ -44,17 +44,14 @@ static bool is_real(const ct_tensor *t) {
     return (ct_dtype(t)->traits & CT_REAL) != 0;
 }
 
-bool ct__row_inputs(const struct ct__row *row, const struct ct__drawn *drawn,
-                    const ct_scalar *scalar, struct ct__drawn *inputs) {
-    (void)row;
+bool ct__row_inputs(const struct ct__drawn *drawn, const ct_scalar *scalar,
+                    struct ct__drawn *inputs) {
     *inputs = (struct ct__drawn){.call = drawn->call};
     for (int k = 0; k < drawn->n; k++) {
         const ct_tensor *t = drawn->inputs[k];
-        inputs->owned[k] = is_real(t) && ct_dtype(t) != scalar ? ct_astype(t, scalar) : ct_copy(t);
-        inputs->inputs[k] = inputs->owned[k];
-        if (!inputs->owned[k])
+        bool as_it_is = !is_real(t) || ct_dtype(t) == scalar;
+        if (!ct__draw_add(inputs, as_it_is ? ct_copy(t) : ct_astype(t, scalar)))
             return false;
-        inputs->n++;
     }
     return true;
 }

@@ -282,7 +282,7 @@ static ct_status answer_in_f64(const struct ct__row *row, const struct ct__drawn
     }
     if (!right->u)
         return ct_error()->code;
-    if (!ct__row_inputs(row, inputs, CT_F64, &wide))
+    if (!ct__row_inputs(inputs, CT_F64, &wide))
         status = ct_error()->code;
     if (status == CT_OK)
         status = answer_once(row, &wide, right);
@@ -329,7 +329,7 @@ ct_status ct__check_row_modes(struct ct__row *row) {
     for (int k = 0; k < ct__draw_count(row->op); k++) {
         struct ct__drawn drawn, inputs = {0};
         ct_status status = ct__draw(row->op, k, row->options.seed, &drawn);
-        if (status == CT_OK && !ct__row_inputs(row, &drawn, row->scalar, &inputs))
+        if (status == CT_OK && !ct__row_inputs(&drawn, row->scalar, &inputs))
             status = ct_error()->code;
         if (status == CT_OK)
             status = ct__compare_modes(row, &inputs, false);

@@ -58,11 +58,8 @@ static bool grids(const struct ct__row *row, struct ct__drawn *inputs) {
     int arity = ct_op_arity(row->op);
     *inputs = (struct ct__drawn){.call = {.op = row->op}};
     for (int k = 0; k < arity; k++) {
-        inputs->owned[k] = grid(row, k, counts[arity]);
-        inputs->inputs[k] = inputs->owned[k];
-        if (!inputs->owned[k])
+        if (!ct__draw_add(inputs, grid(row, k, counts[arity])))
             return false;
-        inputs->n++;
     }
     return true;
 }
@@ -173,11 +170,9 @@ static bool fill(const struct ct__row *row, const struct ct__drawn *drawn,
     *inputs = (struct ct__drawn){.call = drawn->call};
     for (int k = 0; k < drawn->n; k++) {
         const ct_tensor *t = drawn->inputs[k];
-        inputs->owned[k] = ct_dtype(t) == CT_F64 ? filled(row->scalar, t, filling) : ct_copy(t);
-        inputs->inputs[k] = inputs->owned[k];
-        if (!inputs->owned[k])
+        bool is_real = ct_dtype(t) == CT_F64;
+        if (!ct__draw_add(inputs, is_real ? filled(row->scalar, t, filling) : ct_copy(t)))
             return false;
-        inputs->n++;
     }
     return true;
 }

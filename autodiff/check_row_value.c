@@ -6,7 +6,6 @@
 #include "tensor/alloc.h"
 #include "tensor/fail.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,19 +37,14 @@ static long double larger_finite(long double size, long double x) {
 /* One in the last place of the largest number that took part. */
 static long double unit_of(const struct ct__row *row, const struct ct__drawn *inputs,
                            const struct compared *c) {
-    bool single = row->scalar == CT_F32;
     long double size = 0;
-    int exponent;
     for (size_t i = 0; i < c->count; i++)
         size = larger_finite(size, exact_item(c, i));
     for (int k = 0; k < inputs->n; k++)
         for (size_t i = 0;
              ct_dtype(inputs->inputs[k]) == row->scalar && i < ct_count(inputs->inputs[k]); i++)
             size = larger_finite(size, (long double)c->in[k][i]);
-    frexpl(size, &exponent);
-    exponent -= single ? FLT_MANT_DIG : DBL_MANT_DIG;
-    int least = single ? FLT_MIN_EXP - FLT_MANT_DIG : DBL_MIN_EXP - DBL_MANT_DIG;
-    return ldexpl(1, size == 0 || exponent < least ? least : exponent);
+    return ct__ulp(row->scalar, size);
 }
 
 /* The op over long doubles. NULL, without an error, where it does not run over them. */
@@ -59,7 +53,7 @@ static ct_tensor *run_widely(const struct ct__row *row, const struct ct__drawn *
     struct ct__drawn wide;
     bool was_clear = ct_error()->code == CT_OK;
     ct_tensor *y =
-        ct__row_inputs(row, inputs, &ct__exact_scalar, &wide) ? ct__row_run(row, &wide) : NULL;
+        ct__row_inputs(inputs, &ct__exact_scalar, &wide) ? ct__row_run(row, &wide) : NULL;
     ct_tensor *dense = y ? ct_compact(y) : NULL;
     ct_free(y);
     ct__draw_free(&wide);
@@ -214,7 +208,7 @@ ct_status ct__compare_values(struct ct__row *row, const struct ct__drawn *inputs
 
 static ct_status compare_drawn(struct ct__row *row, const struct ct__drawn *drawn) {
     struct ct__drawn inputs;
-    ct_status status = ct__row_inputs(row, drawn, row->scalar, &inputs)
+    ct_status status = ct__row_inputs(drawn, row->scalar, &inputs)
                            ? ct__compare_values(row, &inputs, false)
                            : ct_error()->code;
     ct__draw_free(&inputs);

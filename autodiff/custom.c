@@ -242,11 +242,14 @@ static ct_status take_op(const char *caller, const struct ct_custom_op *op, cons
 
 ct_var ct_var_custom(const struct ct_custom_op *op, void *context, size_t n, const ct_var *inputs) {
     struct ct_custom_op whole;
-    if (!op || !inputs) {
+    if (!op) {
         ct__fail_null_operand(who);
         return ct_var_null();
     }
-    if (take_op(who, op, context, n, &whole) != CT_OK)
+    ct_status status = take_op(who, op, context, n, &whole);
+    if (status == CT_OK && !inputs)
+        status = ct__fail_null_operand(who);
+    if (status != CT_OK)
         return refuse(&whole, context, n, inputs);
     return ct__record_custom(&whole, context, whole.context_size, false, n, inputs);
 }

@@ -3,6 +3,7 @@
 
 #include "autodiff/custom_impl.h"
 
+#include "autodiff/derivatives_impl.h"
 #include "autodiff/sparse_impl.h"
 #include "dual/ct_dual.h"
 #include "tensor/ct_convert.h"
@@ -26,13 +27,6 @@ struct lifted {
 
 static bool is_differentiable(const ct_tensor *t) {
     return ct_dtype(t)->traits & CT_DIFFERENTIABLE;
-}
-
-static void free_all(size_t n, ct_tensor **t) {
-    for (size_t i = 0; i < n; i++) {
-        ct_free(t[i]);
-        t[i] = NULL;
-    }
 }
 
 static bool take_values(struct lifted *l) {
@@ -165,7 +159,7 @@ static bool make_tangents(struct lifted *l, int count, ct_tensor *tangents[]) {
         if (done)
             tangents[j] = by_jvp ? tangent_by_jvp(l) : tangent_by_transpose(&t, l);
         done = done && tangents[j];
-        free_all(l->n, l->tangent);
+        ct__free_all(l->n, l->tangent);
     }
     ct_tape_free(t.tape);
     return done;
@@ -192,9 +186,9 @@ static __attribute__((noinline)) ct_tensor *dual_value(const struct ct__custom *
     else if (l.output && make_tangents(&l, count, tangents))
         result = count == 1 ? ct_dual(l.output, tangents[0])
                             : ct_dual_wide(l.output, count, (const ct_tensor *const *)tangents);
-    free_all(n, l.value);
-    free_all(n, l.tangent);
-    free_all(MOST_TANGENTS, tangents);
+    ct__free_all(n, l.value);
+    ct__free_all(n, l.tangent);
+    ct__free_all(MOST_TANGENTS, tangents);
     ct_free(l.output);
     return result;
 }
@@ -242,7 +236,7 @@ static __attribute__((noinline)) ct_tensor *marked_value(const struct ct__custom
     if (output)
         result = mark_all(output, marks);
     ct_free(output);
-    free_all(n, plain);
+    ct__free_all(n, plain);
     return result;
 }
 

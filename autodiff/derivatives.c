@@ -153,8 +153,10 @@ ct_status ct__recording_open(struct ct__recording *r, const char *who, ct_functi
 }
 
 void ct__free_all(size_t n, ct_tensor **tensors) {
-    for (size_t i = 0; tensors && i < n; i++)
+    for (size_t i = 0; tensors && i < n; i++) {
         ct_free(tensors[i]);
+        tensors[i] = NULL;
+    }
 }
 
 void ct__recording_close(struct ct__recording *r) {

@@ -82,13 +82,13 @@ ct__end ct__end_of(const struct ct__drawing *d, size_t index) {
                                 : FOLD | (ct__end)ct__side_of(node) << 32 | (ct__end)scope;
 }
 
-bool ct__is_fold(ct__end end) {
+static bool is_fold(ct__end end) {
     return (end & FOLD) != 0;
 }
 
 void ct__put_end(struct ct__sink *s, ct__end end) {
     bool backward = (end >> 32 & 3) == CT__BACKWARD;
-    ct__put(s, !ct__is_fold(end) ? "n" : backward ? "b" : "f");
+    ct__put(s, !is_fold(end) ? "n" : backward ? "b" : "f");
     ct__put_number(s, (int64_t)(end & UINT32_MAX));
 }
 
@@ -137,7 +137,7 @@ static bool make_room(struct ct__pairs *p) {
 }
 
 bool ct__is_new_edge(struct ct__drawing *d, ct__end tail, ct__end head) {
-    if (!ct__is_fold(tail) && !ct__is_fold(head))
+    if (!is_fold(tail) && !is_fold(head))
         return true;
     if (tail == head)
         return false;

@@ -81,7 +81,6 @@ static inline const struct ct__folded *ct__folded(const struct ct__drawing *d, u
     return &d->folds.sides[(size_t)scope * CT__SIDES + side];
 }
 ct__end ct__end_of(const struct ct__drawing *d, size_t index);
-bool ct__is_fold(ct__end end);
 /* `n12` or `f3`, `b3`. */
 void ct__put_end(struct ct__sink *s, ct__end end);
 /* Whether an edge is to be drawn: not within a folded scope, and of parallel ones from or to such a scope the

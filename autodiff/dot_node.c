@@ -2,8 +2,6 @@
 
 #include "autodiff/dot_impl.h"
 
-#include <stdio.h>
-
 /* A piece of text of its own, since viewers of SVG drop the spaces at the ends of one. */
 static const char space_between[] = "<I> </I>";
 static const char small_print[] = "<FONT POINT-SIZE=\"9\" COLOR=\"#556070\">";
@@ -130,9 +128,13 @@ static void put_gradient(struct ct__drawing *d, size_t index) {
     ct__put(&d->sink, "</FONT>");
 }
 
+/* `op` is whose fault it is, where that is not the node that is drawn. */
 static void put_fault(struct ct__drawing *d, const struct ct__summary *summary, const char *op) {
     begin_line(&d->sink, fault_print);
-    ct__put(&d->sink, op);
+    if (op) {
+        ct__put_text(&d->sink, CT__HTML, op);
+        ct__put(&d->sink, ": ");
+    }
     ct__put_trouble(&d->sink, summary);
     ct__put(&d->sink, "</FONT>");
 }
@@ -152,7 +154,7 @@ static void put_numbers(struct ct__drawing *d, size_t index) {
         ct__put(s, "</FONT>");
     }
     if (fault)
-        put_fault(d, &summary, "");
+        put_fault(d, &summary, NULL);
     if (d->options.gradients)
         put_gradient(d, index);
 }
@@ -293,11 +295,8 @@ static void put_folded_label(struct ct__drawing *d, uint32_t scope, const struct
     if (f->troubled != CT__NO_NODE && f->troubled != f->last) {
         const struct ct__node *node = &d->tape->nodes[f->troubled];
         struct ct__summary summary;
-        char op[64];
         ct__summarise(node->value, &summary);
-        snprintf(op, sizeof op,
-                 "%.60s: ", node->kind == CT__NODE_OP ? ct_op_name(node->op) : "input");
-        put_fault(d, &summary, op);
+        put_fault(d, &summary, node->kind == CT__NODE_OP ? ct__op_title(d->tape, node) : "input");
     }
     ct__put(s, ">");
 }

@@ -15,16 +15,13 @@ static bool has_input_at_fault(const struct ct__drawing *d, const struct ct__nod
     return false;
 }
 
-static enum ct__trouble judge(const struct ct__drawing *d, const struct ct__node *node) {
-    if (!ct__is_troubled(node))
+static enum ct__trouble judge(const struct ct__drawing *d, const uint8_t *meant, size_t i) {
+    const struct ct__node *node = &d->tape->nodes[i];
+    if (!ct__is_fault(d->tape, meant, i))
         return CT__SOUND;
     if (node->kind != CT__NODE_OP)
         return CT__GIVEN;
     return has_input_at_fault(d, node) ? CT__SPREADS : CT__ARISES;
-}
-
-static bool is_fault(const ct_tape *tape, const uint8_t *meant, size_t i) {
-    return !(meant && meant[i]) && ct__is_troubled(&tape->nodes[i]);
 }
 
 /* Marks nodes from the first fault on; false without memory. */
@@ -35,8 +32,7 @@ static bool mark(struct ct__drawing *d, const uint8_t *meant) {
     if (!d->trouble)
         return false;
     for (size_t i = d->first_fault; i < d->tape->length; i++)
-        if (!(meant && meant[i]))
-            d->trouble[i] = (uint8_t)judge(d, &d->tape->nodes[i]);
+        d->trouble[i] = (uint8_t)judge(d, meant, i);
     for (int k = 0; k < first->inputs; k++)
         d->trouble[inputs[k]] = CT__LEADS;
     return true;
@@ -47,7 +43,7 @@ bool ct__find_trouble(struct ct__drawing *d) {
     size_t i = 0;
     if (!ct__find_meant(d->tape, &meant))
         return false;
-    while (i < d->tape->length && !is_fault(d->tape, meant, i))
+    while (i < d->tape->length && !ct__is_fault(d->tape, meant, i))
         i++;
     d->first_fault = i;
     bool done = i == d->tape->length || mark(d, meant);

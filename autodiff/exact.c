@@ -171,21 +171,22 @@ const ct_scalar ct__exact_scalar = {
 
 /* --- errors --- */
 
-long double ct__ulp_error(const ct_scalar *scalar, double result, long double exact) {
+long double ct__ulp(const ct_scalar *scalar, long double x) {
     bool single = scalar == CT_F32;
+    int exponent, least = single ? FLT_MIN_EXP - FLT_MANT_DIG : DBL_MIN_EXP - DBL_MANT_DIG;
+    frexpl(x, &exponent);
+    exponent -= single ? FLT_MANT_DIG : DBL_MANT_DIG;
+    return ldexpl(1, x == 0 || exponent < least ? least : exponent);
+}
+
+long double ct__ulp_error(const ct_scalar *scalar, double result, long double exact) {
     if (isnan(exact) || isnan(result))
         return isnan(exact) && isnan(result) ? 0 : HUGE_VALL;
     if (isinf(result) || isinf(exact)) {
-        double rounded = single ? (double)(float)exact : (double)exact;
+        double rounded = scalar == CT_F32 ? (double)(float)exact : (double)exact;
         return rounded == result ? 0 : HUGE_VALL;
     }
     if (result == 0 && !signbit(result) != !signbit(exact))
         return HUGE_VALL;
-    int exponent;
-    frexpl(exact, &exponent);
-    exponent -= single ? FLT_MANT_DIG : DBL_MANT_DIG;
-    int least = single ? FLT_MIN_EXP - FLT_MANT_DIG : DBL_MIN_EXP - DBL_MANT_DIG;
-    if (exact == 0 || exponent < least)
-        exponent = least;
-    return fabsl((long double)result - exact) / ldexpl(1, exponent);
+    return fabsl((long double)result - exact) / ct__ulp(scalar, exact);
 }

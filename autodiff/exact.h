@@ -19,6 +19,8 @@ bool ct__exact_is_wide(void);
    compositions that they are defined by, without any kernel. */
 extern const ct_scalar ct__exact_scalar;
 
+/* One in the last place of a finite x in f32 or f64. */
+long double ct__ulp(const ct_scalar *scalar, long double x);
 /* How far a result lies from the exact value, in units in the last place of its type (f32 or
    f64). An infinity agrees with what rounds to it, a NaN with a NaN; a zero of the wrong sign is
    HUGE_VALL. */

@@ -54,8 +54,9 @@ static long double joined(const struct ct__exact_call *c, long double sum, long 
     }
 }
 
-/* y[place] = f(x) op f(x') op ... with f(x) = x. */
-static void fold(const struct ct__exact_call *c, const long double *x, long double *y) {
+/* y[place] = x op x' op ... */
+static void fold(const struct ct__exact_call *c, long double *y) {
+    const long double *x = c->x[0];
     struct gather g;
     size_t n = ct_count(c->in[0]);
     long double start = c->op == CT_OP_prod ? 1 : 0;
@@ -79,7 +80,7 @@ static void spread(const struct ct__exact_call *c, long double *y) {
     mark_axes(c, &g);
     struct ct__exact_call largest = *c;
     largest.op = c->op == CT_OP_logsumexp ? CT_OP_maxed : CT_OP_summed;
-    fold(&largest, c->x[0], first);
+    fold(&largest, first);
     for (size_t i = 0; i < c->count; i++)
         y[i] = 0;
     for (size_t i = 0; i < n; i++) {
@@ -299,7 +300,7 @@ bool ct__exact_rows(const struct ct__exact_call *c, long double *y) {
     case CT_OP_prod:
     case CT_OP_maxed:
     case CT_OP_minned:
-        fold(c, c->x[0], y);
+        fold(c, y);
         return true;
     case CT_OP_variance:
     case CT_OP_norm:

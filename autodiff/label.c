@@ -18,7 +18,7 @@ static void pass_on(struct ct__sink *s, const char *text, size_t length) {
         s->stopped = true;
 }
 
-void ct__put_bytes(struct ct__sink *s, const char *text, size_t length) {
+static void put_bytes(struct ct__sink *s, const char *text, size_t length) {
     if (length > sizeof s->buffer - s->used) {
         pass_on(s, s->buffer, s->used);
         s->used = 0;
@@ -32,13 +32,13 @@ void ct__put_bytes(struct ct__sink *s, const char *text, size_t length) {
 }
 
 void ct__put(struct ct__sink *s, const char *text) {
-    ct__put_bytes(s, text, strlen(text));
+    put_bytes(s, text, strlen(text));
 }
 
 void ct__put_number(struct ct__sink *s, int64_t number) {
     char text[24];
     int length = snprintf(text, sizeof text, "%" PRId64, number);
-    ct__put_bytes(s, text, (size_t)length);
+    put_bytes(s, text, (size_t)length);
 }
 
 ct_status ct__sink_end(struct ct__sink *s, const char *who) {
@@ -83,7 +83,7 @@ static void put_picture(struct ct__sink *s, uint32_t c) {
     uint32_t picture = c < 0x20 ? 0x2400 + c : c == 0x7F ? 0x2421 : 0xFFFD;
     char utf8[3] = {(char)(0xE0 | picture >> 12), (char)(0x80 | (picture >> 6 & 0x3F)),
                     (char)(0x80 | (picture & 0x3F))};
-    ct__put_bytes(s, utf8, sizeof utf8);
+    put_bytes(s, utf8, sizeof utf8);
 }
 
 /* What stands for a character in Graphviz's labels. A backslash is doubled in both kinds, since
@@ -129,7 +129,7 @@ static const char *listing_escape(uint32_t c) {
 static void put_byte_escape(struct ct__sink *s, unsigned char byte) {
     char text[8];
     int length = snprintf(text, sizeof text, "\\x%02x", byte);
-    ct__put_bytes(s, text, (size_t)length);
+    put_bytes(s, text, (size_t)length);
 }
 
 /* Broken UTF-8 and what has no glyph. */
@@ -175,7 +175,7 @@ void ct__put_text(struct ct__sink *s, enum ct__language language, const char *te
         else if (is_control(c) || c == 0xFFFE || c == 0xFFFF)
             put_unprintable(s, language, text, length, c);
         else
-            ct__put_bytes(s, text, length);
+            put_bytes(s, text, length);
         text += length;
     }
 }

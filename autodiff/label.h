@@ -16,7 +16,6 @@ struct ct__sink {
     char buffer[4096];
 };
 
-void ct__put_bytes(struct ct__sink *s, const char *text, size_t length);
 void ct__put(struct ct__sink *s, const char *text);
 void ct__put_number(struct ct__sink *s, int64_t number);
 /* Passes on what is left; CT_EIO in the name of `who` when the writer ever said stop. */

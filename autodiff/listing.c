@@ -21,14 +21,10 @@ static void put_scope(struct listing *l, const struct ct__node *node) {
     ct__put_text(&l->sink, CT__LISTING, scope);
 }
 
-static bool is_fault(const struct listing *l, size_t index) {
-    return !(l->meant && l->meant[index]) && ct__is_troubled(&l->tape->nodes[index]);
-}
-
 static bool has_faulty_input(const struct listing *l, const struct ct__node *node) {
     const uint32_t *inputs = ct__inputs(l->tape, node);
     for (int i = 0; i < node->inputs; i++)
-        if (is_fault(l, inputs[i]))
+        if (ct__is_fault(l->tape, l->meant, inputs[i]))
             return true;
     return false;
 }
@@ -36,7 +32,7 @@ static bool has_faulty_input(const struct listing *l, const struct ct__node *nod
 static void put_numbers(struct listing *l, size_t index) {
     struct ct__sink *s = &l->sink;
     const struct ct__node *node = &l->tape->nodes[index];
-    bool fault = l->options.faults && is_fault(l, index);
+    bool fault = l->options.faults && ct__is_fault(l->tape, l->meant, index);
     uint32_t gradient = l->options.gradients ? ct__gradient_of(l->tape, index) : CT__NO_NODE;
     struct ct__summary summary = {0};
     if (node->value && (l->options.values || fault))

@@ -77,6 +77,18 @@ ct_var ct__times_matrix(ct_var items, ct_var matrices) {
     return SMUL(each, matrices);
 }
 
+const struct ct__sample ct__square_samples[4] = {
+    {1, {2}, {{3, 3}}, 0, {0}},
+    {1, {3}, {{2, 2, 2}}, 0, {0}},
+    {1, {2}, {{1, 1}}, 0, {0}},
+    {1, {2}, {{0, 0}}, 0, {0}},
+};
+const struct ct__error_sample ct__square_errors[1] = {
+    {{1, {2}, {{2, 3}}, 0, {0}},
+     CT_ESHAPE,
+     "square matrices are needed, as the last two axes: [2, 3]"},
+};
+
 ct_tensor *ct__regular_sample(int argument, const ct_tensor *drawn) {
     int64_t n = ct_extent(drawn, -1);
     if (argument > 0 || ct_extent(drawn, -2) != n) /* such as those that are refused */

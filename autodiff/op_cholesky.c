@@ -55,18 +55,6 @@ ct_var ct_var_cholesky(ct_var a) {
     return ct__record(CT_OP_cholesky, 1, &mean, NULL);
 }
 
-static const struct ct__sample samples[] = {
-    {1, {2}, {{3, 3}}, 0, {0}},
-    {1, {3}, {{2, 2, 2}}, 0, {0}},
-    {1, {2}, {{1, 1}}, 0, {0}},
-    {1, {2}, {{0, 0}}, 0, {0}},
-};
-static const struct ct__error_sample errors[] = {
-    {{1, {2}, {{2, 3}}, 0, {0}},
-     CT_ESHAPE,
-     "square matrices are needed, as the last two axes: [2, 3]"},
-};
-
 const struct ct__op_record ct__op_cholesky = {
     .verb = "cholesky",
     .inputs = 1,
@@ -75,8 +63,8 @@ const struct ct__op_record ct__op_cholesky = {
     .pull_text =
         {"PHI(S + S'), S = y^-T PHI(y' G) y^-1, PHI the lower triangle, its diagonal halved"},
     .prepare = ct__regular_sample,
-    .samples = samples,
-    .sample_count = sizeof samples / sizeof *samples,
-    .errors = errors,
-    .error_count = sizeof errors / sizeof *errors,
+    .samples = ct__square_samples,
+    .sample_count = sizeof ct__square_samples / sizeof *ct__square_samples,
+    .errors = ct__square_errors,
+    .error_count = sizeof ct__square_errors / sizeof *ct__square_errors,
 };

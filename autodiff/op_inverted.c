@@ -10,12 +10,8 @@ static ct_tensor *run_factored(const struct ct__lu *lu, const ct_tensor *const i
 }
 
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
-    struct ct__lu lu;
-    if (ct__lu_of("ct_inverse", in[0], &lu) != CT_OK)
-        return NULL;
-    ct_tensor *y = run_factored(&lu, in, attr);
-    ct__lu_free(&lu);
-    return y;
+    (void)attr;
+    return ct_inverse(in[0]);
 }
 
 /* x y = 1: dx y + x dy = 0. */
@@ -30,18 +26,6 @@ ct_var ct_var_inverse(ct_var a) {
     return ct__record(CT_OP_inverted, 1, &a, NULL);
 }
 
-static const struct ct__sample samples[] = {
-    {1, {2}, {{3, 3}}, 0, {0}},
-    {1, {3}, {{2, 2, 2}}, 0, {0}},
-    {1, {2}, {{1, 1}}, 0, {0}},
-    {1, {2}, {{0, 0}}, 0, {0}},
-};
-static const struct ct__error_sample errors[] = {
-    {{1, {2}, {{2, 3}}, 0, {0}},
-     CT_ESHAPE,
-     "square matrices are needed, as the last two axes: [2, 3]"},
-};
-
 const struct ct__op_record ct__op_inverted = {
     .verb = "inverse",
     .inputs = 1,
@@ -50,8 +34,8 @@ const struct ct__op_record ct__op_inverted = {
     .pull = pull,
     .pull_text = {"-(transposed y matmul G matmul transposed y)"},
     .prepare = ct__regular_sample,
-    .samples = samples,
-    .sample_count = sizeof samples / sizeof *samples,
-    .errors = errors,
-    .error_count = sizeof errors / sizeof *errors,
+    .samples = ct__square_samples,
+    .sample_count = sizeof ct__square_samples / sizeof *ct__square_samples,
+    .errors = ct__square_errors,
+    .error_count = sizeof ct__square_errors / sizeof *ct__square_errors,
 };

@@ -10,12 +10,9 @@ static ct_tensor *run_factored(const struct ct__lu *lu, const ct_tensor *const i
 }
 
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
-    struct ct__lu lu;
-    if (ct__lu_of("ct_slogdet", in[0], &lu) != CT_OK)
-        return NULL;
-    ct_tensor *y = run_factored(&lu, in, attr);
-    ct__lu_free(&lu);
-    return y;
+    (void)attr;
+    ct_tensor *log_abs;
+    return ct_slogdet(in[0], NULL, &log_abs) == CT_OK ? log_abs : NULL;
 }
 
 /* Jacobi: d log |det| = tr(x^-1 dx). */
@@ -42,18 +39,6 @@ ct_var ct_var_logdet(ct_var a) {
     return ADD(log_abs, LOG(sign));
 }
 
-static const struct ct__sample samples[] = {
-    {1, {2}, {{3, 3}}, 0, {0}},
-    {1, {3}, {{2, 2, 2}}, 0, {0}},
-    {1, {2}, {{1, 1}}, 0, {0}},
-    {1, {2}, {{0, 0}}, 0, {0}},
-};
-static const struct ct__error_sample errors[] = {
-    {{1, {2}, {{2, 3}}, 0, {0}},
-     CT_ESHAPE,
-     "square matrices are needed, as the last two axes: [2, 3]"},
-};
-
 const struct ct__op_record ct__op_log_abs_det = {
     .verb = "slogdet",
     .inputs = 1,
@@ -62,8 +47,8 @@ const struct ct__op_record ct__op_log_abs_det = {
     .pull = pull,
     .pull_text = {"SMUL(G, transposed inverted X)"},
     .prepare = ct__regular_sample,
-    .samples = samples,
-    .sample_count = sizeof samples / sizeof *samples,
-    .errors = errors,
-    .error_count = sizeof errors / sizeof *errors,
+    .samples = ct__square_samples,
+    .sample_count = sizeof ct__square_samples / sizeof *ct__square_samples,
+    .errors = ct__square_errors,
+    .error_count = sizeof ct__square_errors / sizeof *ct__square_errors,
 };

@@ -17,7 +17,8 @@ static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) 
     return x;
 }
 
-ct_var ct__record_solved(ct_var a, ct_var b, bool transposed) {
+/* x of a x = b or a' x = b, for operands that need no broadcast. */
+static ct_var record_solved(ct_var a, ct_var b, bool transposed) {
     struct ct__attr attr = {.count = transposed};
     const ct_var in[] = {a, b};
     return ct__record(CT_OP_solved, 2, in, &attr);
@@ -27,7 +28,7 @@ ct_var ct__record_solved(ct_var a, ct_var b, bool transposed) {
 static ct_var pull(const struct ct__pull *P, int argument) {
     bool transposed = P->attr->count != 0;
     if (ct_var_is_null(*P->kept))
-        *P->kept = ct__record_solved(P->x[0], P->g, !transposed);
+        *P->kept = record_solved(P->x[0], P->g, !transposed);
     ct_var v = *P->kept;
     if (argument == 1 || ct_var_is_null(v))
         return v;
@@ -37,7 +38,7 @@ static ct_var pull(const struct ct__pull *P, int argument) {
 ct_var ct_var_solve(ct_var a, ct_var b) {
     bool vector;
     bool fits = ct__solve_operands(&a, &b, &vector);
-    return ct__solve_result(ct__record_solved(a, b, false), fits && vector);
+    return ct__solve_result(record_solved(a, b, false), fits && vector);
 }
 
 static const struct ct__sample samples[] = {

@@ -21,6 +21,10 @@ bool ct__is_troubled(const struct ct__node *node);
    that carries such on, without a NaN and without others. A byte per node, which the caller frees; NULL where there
    are none. False without memory. */
 bool ct__find_meant(const ct_tape *tape, uint8_t **meant);
+/* Whether a node is troubled by more than such. */
+static inline bool ct__is_fault(const ct_tape *tape, const uint8_t *meant, size_t i) {
+    return !(meant && meant[i]) && ct__is_troubled(&tape->nodes[i]);
+}
 /* Item k in row-major order. */
 const void *ct__item_at(const ct_tensor *t, size_t k);
 

@@ -6,8 +6,6 @@
 
 #include "tensor/fail.h"
 
-#include <stdio.h>
-
 struct factored {
     const struct ct__factor *factor;
     ct_tensor *l;
@@ -41,16 +39,11 @@ static ct_status factor_all(const char *who, const struct ct__factor *f, ct_tens
                                     .flops = (double)n * (double)n * (double)n / 3};
     ct_status status = ct__run_batch(&batch, n ? l->count / (n * n) : 0, &which, &place);
     char matrix[CT__MATRIX_BYTES], pivot[40];
-    if (status == CT_ENOMEM)
-        ct__fail(status, who, "out of memory for a factorisation");
-    else if (status == CT_EDOMAIN)
-        ct__fail(status, who, "%s is not positive definite: pivot %zu is %s",
-                 ct__which_matrix(matrix, l->rank - 2, l->shape, which), place,
-                 pivot_text(pivot, l, which, place));
-    else if (status)
-        ct__fail(status, who, "the factorisation of %s does not fit %s",
-                 ct__which_matrix(matrix, l->rank - 2, l->shape, which), l->scalar->name);
-    return status;
+    if (status == CT_EDOMAIN)
+        return ct__fail(status, who, "%s is not positive definite: pivot %zu is %s",
+                        ct__which_matrix(matrix, l->rank - 2, l->shape, which), place,
+                        pivot_text(pivot, l, which, place));
+    return status ? ct__fail_factor(who, l, status, which) : CT_OK;
 }
 
 ct_tensor *ct_cholesky(const ct_tensor *a) {

@@ -74,7 +74,8 @@ CT_API ct_tensor *ct_inverse(const ct_tensor *a);
 CT_API ct_tensor *ct_det(const ct_tensor *a);
 /**
  * The sign of the determinant, 1, -1 or 0, and the logarithm of its absolute value: -infinity where it is 0.
- * Either of @p sign and @p log_abs may be NULL. Over a type with tangents a logarithm of 0 is CT_EDOMAIN. CT_ESHAPE; CT_EDTYPE where the type lacks abs, log or sign.
+ * Either of @p sign and @p log_abs may be NULL. CT_ESHAPE; CT_EDTYPE without abs or log; CT_EDOMAIN for a logarithm
+ * of 0 where the type has tangents.
  */
 CT_API ct_status ct_slogdet(const ct_tensor *a, ct_tensor **sign, ct_tensor **log_abs);
 /** The logarithm of the determinant: NaN where that is negative, -infinity where it is 0. */

@@ -9,17 +9,22 @@
 
 #include <stdio.h>
 
-struct ct__matrix ct__matrix_of(const ct_tensor *t, int batch_rank, const int64_t *batch,
-                                size_t which) {
-    const ptrdiff_t size = (ptrdiff_t)t->scalar->size;
+char *ct__in_batch(const ct_tensor *t, int kept, int batch_rank, const int64_t *batch,
+                   size_t which) {
     int64_t at = 0;
     for (int i = batch_rank - 1; i >= 0; i--) {
         at += (int64_t)(which % (size_t)batch[i]) *
-              ct__stride_at(batch_rank, i, t->rank - 2, t->shape, t->strides);
+              ct__stride_at(batch_rank, i, t->rank - kept, t->shape, t->strides);
         which /= (size_t)batch[i];
     }
-    return (struct ct__matrix){ct__first(t) + at * size, t->strides[t->rank - 2] * size,
-                               t->strides[t->rank - 1] * size};
+    return ct__first(t) + at * (ptrdiff_t)t->scalar->size;
+}
+
+struct ct__matrix ct__matrix_of(const ct_tensor *t, int batch_rank, const int64_t *batch,
+                                size_t which) {
+    const ptrdiff_t size = (ptrdiff_t)t->scalar->size;
+    return (struct ct__matrix){ct__in_batch(t, 2, batch_rank, batch, which),
+                               t->strides[t->rank - 2] * size, t->strides[t->rank - 1] * size};
 }
 
 static bool is_square(const ct_tensor *a) {
@@ -58,6 +63,14 @@ const char *ct__which_matrix(char text[CT__MATRIX_BYTES], int batch_rank, const 
     char at[CT__AT_INDEX_BYTES];
     snprintf(text, CT__MATRIX_BYTES, "the matrix%s", ct__at_index(at, batch_rank, batch, which));
     return text;
+}
+
+ct_status ct__fail_factor(const char *who, const ct_tensor *t, ct_status status, size_t which) {
+    char matrix[CT__MATRIX_BYTES];
+    if (status == CT_ENOMEM)
+        return ct__fail(status, who, "out of memory for a factorisation");
+    return ct__fail(status, who, "the factorisation of %s does not fit %s",
+                    ct__which_matrix(matrix, t->rank - 2, t->shape, which), t->scalar->name);
 }
 
 // --- the loop over matrices

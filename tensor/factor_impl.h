@@ -70,7 +70,9 @@ void ct__as_lower(size_t n, unsigned triangle, struct ct__matrix *a, struct ct__
 
 /* factor_batch.c */
 
-/* Matrix number `which` of a batch to which t's leading axes broadcast. */
+/* Part number `which` of a batch to which t's axes but the last `kept` broadcast: its first item, and a matrix. */
+char *ct__in_batch(const ct_tensor *t, int kept, int batch_rank, const int64_t *batch,
+                   size_t which);
 struct ct__matrix ct__matrix_of(const ct_tensor *t, int batch_rank, const int64_t *batch,
                                 size_t which);
 /* CT_EDTYPE, CT_ESHAPE: not square matrices of a type that can be factored. No error is set where `who` is
@@ -82,6 +84,9 @@ ct_tensor *ct__unrepeated(const char *who, const ct_tensor *t, int kept);
 enum { CT__MATRIX_BYTES = CT__AT_INDEX_BYTES + 16 };
 const char *ct__which_matrix(char text[CT__MATRIX_BYTES], int batch_rank, const int64_t *batch,
                              size_t which);
+
+/* The error of a factorisation of t that ended in a status other than CT_EDOMAIN. */
+ct_status ct__fail_factor(const char *who, const ct_tensor *t, ct_status status, size_t which);
 
 /* The matrices of a batch, each by its own call; the first that fails counts. */
 struct ct__batch {

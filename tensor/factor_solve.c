@@ -2,8 +2,6 @@
 
 #include "tensor/fail.h"
 
-#include <inttypes.h>
-
 static ct_status fail_shapes(const char *who, const ct_tensor *a, const ct_tensor *b,
                              const char *what) {
     char left[CT__SHAPE_TEXT_BYTES], right[CT__SHAPE_TEXT_BYTES];

@@ -7,8 +7,8 @@
 /* x of a x = b: matrices n x k over a batch. */
 struct ct__solve {
     struct ct__factor factor;
-    size_t n, k, count; /* matrices, 0 where there are no items */
-    bool vector;        /* b has rank 1 */
+    size_t n, k;
+    bool vector; /* b has rank 1 */
     int batch_rank;
     int64_t batch[CT_MAX_RANK];
 };

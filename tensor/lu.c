@@ -8,9 +8,6 @@
 
 #include "tensor/fail.h"
 
-#include <math.h>
-#include <stdio.h>
-
 // --- the factorisation
 
 struct factored {
@@ -40,13 +37,7 @@ static ct_status factor_all(const char *who, const struct ct__factor *f, struct 
                                     .products = right * right,
                                     .flops = (double)n * (double)n * (double)n * (2.0 / 3)};
     ct_status status = ct__run_batch(&batch, n ? lu->count / (n * n) : 0, &which, &place);
-    char matrix[CT__MATRIX_BYTES];
-    if (status == CT_ENOMEM)
-        ct__fail(status, who, "out of memory for a factorisation");
-    else if (status)
-        ct__fail(status, who, "the factorisation of %s does not fit %s",
-                 ct__which_matrix(matrix, lu->rank - 2, lu->shape, which), lu->scalar->name);
-    return status;
+    return status ? ct__fail_factor(who, lu, status, which) : CT_OK;
 }
 
 ct_status ct__lu_of(const char *who, const ct_tensor *a, struct ct__lu *lu) {
@@ -96,14 +87,8 @@ static int64_t row_of(struct ct__matrix order, size_t i) {
 static struct ct__matrix order_of(const struct solved *s, size_t which) {
     const ct_tensor *t = s->lu->order;
     const struct ct__solve *plan = s->plan;
-    const ptrdiff_t size = sizeof(int64_t);
-    int64_t at = 0;
-    for (int i = plan->batch_rank - 1; i >= 0; i--) {
-        at += (int64_t)(which % (size_t)plan->batch[i]) *
-              ct__stride_at(plan->batch_rank, i, t->rank - 1, t->shape, t->strides);
-        which /= (size_t)plan->batch[i];
-    }
-    return (struct ct__matrix){ct__first(t) + at * size, 0, t->strides[t->rank - 1] * size};
+    return (struct ct__matrix){ct__in_batch(t, 1, plan->batch_rank, plan->batch, which), 0,
+                               t->strides[t->rank - 1] * (ptrdiff_t)sizeof(int64_t)};
 }
 
 // x = P b, or a copy of b.

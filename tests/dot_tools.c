@@ -39,10 +39,17 @@ struct text list_tape(const ct_tape *tape, const struct ct_dot_options *options)
     return t;
 }
 
-void lists(const ct_tape *tape, const struct ct_dot_options *options, const char *part) {
-    struct text t = list_tape(tape, options);
+static void has_part(struct text t, const char *part) {
     ck_assert_msg(strstr(t.bytes, part) != NULL, "no\n%s\nin\n%s", part, t.bytes);
     free(t.bytes);
+}
+
+void lists(const ct_tape *tape, const struct ct_dot_options *options, const char *part) {
+    has_part(list_tape(tape, options), part);
+}
+
+void draws(const ct_tape *tape, const struct ct_dot_options *options, const char *part) {
+    has_part(draw_tape(tape, options), part);
 }
 
 /* Not by strstr, which under AddressSanitizer measures all of the text each time. */

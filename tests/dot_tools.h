@@ -20,6 +20,8 @@ struct text draw_tape(const ct_tape *tape, const struct ct_dot_options *options)
 struct text list_tape(const ct_tape *tape, const struct ct_dot_options *options);
 /* Fails unless a part stands in the listing. */
 void lists(const ct_tape *tape, const struct ct_dot_options *options, const char *part);
+/* Fails unless a part stands in the picture. */
+void draws(const ct_tape *tape, const struct ct_dot_options *options, const char *part);
 size_t occurrences(const struct text *t, const char *part);
 /* Fails unless a part stands so many times in the text. */
 void text_has(const struct text *t, size_t n, const char *part);

@@ -3,41 +3,20 @@
 #include "autodiff/ct_anomaly.h"
 #include "autodiff/ct_network.h"
 #include "autodiff/ct_var_ops.h"
-#include "case_tools.h"
-#include "ct_test.h"
 #include "dual/ct_dual.h"
-#include "tensor/ct_alloc.h"
+#include "tape_fixture.h"
 #include "tensor/ct_convert.h"
 
 #include <math.h>
 #include <string.h>
-
-static ct_tape *tape;
-static size_t live;
-
-static void setup(void) {
-    live = ct_live_blocks();
-    tape = ct_tape_new();
-}
-
-static void teardown(void) {
-    ck_assert_msg(ct_tape_status(tape) == CT_OK, "%s", ct_tape_message(tape));
-    ct_tape_free(tape);
-    ck_assert_uint_eq(ct_live_blocks(), live);
-}
-
-static ct_var leaf(ct_tensor *value, const char *name) {
-    ct_var v = ct_leaf(tape, value, name);
-    ct_free(value);
-    return v;
-}
 
 static void says(const struct ct_anomaly *a, const char *text) {
     ck_assert_msg(strcmp(a->message, text) == 0, "\"%s\" is not \"%s\"", a->message, text);
 }
 
 START_TEST(a_finite_tape_has_none) {
-    ct_var x = leaf(T2(2, 2, 1, 2, 3, 4), "x"), y = ct_var_sum(ct_var_log(x), CT_ALL, false), dx;
+    ct_var x = named_leaf(T2(2, 2, 1, 2, 3, 4), "x"), y = ct_var_sum(ct_var_log(x), CT_ALL, false),
+           dx;
     ct_grad(y, ct_var_null(), 1, &x, &dx);
     struct ct_anomaly a = {.node = 77};
     ck_assert(!ct_tape_anomaly(tape, 0, &a));
@@ -47,7 +26,7 @@ START_TEST(a_finite_tape_has_none) {
 END_TEST
 
 START_TEST(the_first_op_is_named_with_its_place) {
-    ct_var x = leaf(T2(2, 3, 1, 2, 3, 4, 0, 6), "x");
+    ct_var x = named_leaf(T2(2, 3, 1, 2, 3, 4, 0, 6), "x");
     ct_scope_begin(tape, "model");
     ct_scope_begin(tape, "head");
     ct_var y = ct_named(ct_var_log(x), "logs");
@@ -67,7 +46,7 @@ START_TEST(the_first_op_is_named_with_its_place) {
 END_TEST
 
 START_TEST(operands_stand_at_the_index_also_through_strides) {
-    ct_var x = leaf(T2(2, 2, 1, 2, 3, 4), NULL), z = leaf(T2(2, 2, 1, 0, 1, 1), NULL);
+    ct_var x = named_leaf(T2(2, 2, 1, 2, 3, 4), NULL), z = named_leaf(T2(2, 2, 1, 0, 1, 1), NULL);
     ct_var_div(ct_var_transpose(x), ct_var_transpose(z)); /* 3 / 1 ..., 2 / 0 */
     struct ct_anomaly a;
     ck_assert(ct_tape_anomaly(tape, 0, &a));
@@ -76,7 +55,7 @@ START_TEST(operands_stand_at_the_index_also_through_strides) {
 END_TEST
 
 START_TEST(an_input_is_called_one) {
-    leaf(T1(1, QNAN), "data");
+    named_leaf(T1(1, QNAN), "data");
     struct ct_anomaly a;
     ck_assert(ct_tape_anomaly(tape, 0, &a));
     says(&a, "node 0, leaf \"data\": nan at index [1] of f64[2]");
@@ -85,7 +64,7 @@ START_TEST(an_input_is_called_one) {
 END_TEST
 
 START_TEST(structured_ops_tell_their_operands_shapes) {
-    ct_var a = leaf(T2(1, 2, 1e300, 1e300), NULL), b = leaf(T2(2, 1, 1e300, 1), NULL);
+    ct_var a = named_leaf(T2(1, 2, 1e300, 1e300), NULL), b = named_leaf(T2(2, 1, 1e300, 1), NULL);
     ct_var_matmul(a, b);
     struct ct_anomaly found;
     ck_assert(ct_tape_anomaly(tape, 0, &found));
@@ -95,7 +74,7 @@ START_TEST(structured_ops_tell_their_operands_shapes) {
 END_TEST
 
 START_TEST(the_backward_pass_is_searched_from_its_start) {
-    ct_var x = leaf(T1(0, 1), "x"), dx;
+    ct_var x = named_leaf(T1(0, 1), "x"), dx;
     ct_scope_begin(tape, "layer");
     ct_var y = ct_var_sum(ct_named(ct_var_sqrt(x), "roots"), CT_ALL, false);
     ct_scope_end(tape);
@@ -114,7 +93,7 @@ END_TEST
 START_TEST(tangents_count) {
     ct_tensor *value = T1(1, 4), *tangent = T1(1, INF), *dual = ct_dual(value, tangent);
     ct_free(value), ct_free(tangent);
-    leaf(dual, "d");
+    named_leaf(dual, "d");
     struct ct_anomaly a;
     ck_assert(ct_tape_anomaly(tape, 0, &a));
     ck_assert_uint_eq(a.item, 1);
@@ -123,7 +102,7 @@ END_TEST
 
 START_TEST(absorbed_products_are_found) {
     /* where(x > 0, sqrt(x), x): the derivative of sqrt at 0 is infinite and its cotangent 0 */
-    ct_var x = leaf(T1(4, 0), "x"), zero = ct_constant_of(tape, CT_F64, 0), dx;
+    ct_var x = named_leaf(T1(4, 0), "x"), zero = ct_constant_of(tape, CT_F64, 0), dx;
     ct_var root = ct_var_sqrt(x), mask = ct_var_greater(x, zero);
     ct_grad(ct_var_sum(ct_var_where(mask, root, x), CT_ALL, false), ct_var_null(), 1, &x, &dx);
     struct ct_anomaly a;
@@ -140,14 +119,15 @@ END_TEST
 START_TEST(infinities_that_are_meant_are_passed_over) {
     struct ct_window around = {.before = {1, 1}, .after = {1, 1}};
     ct_tensor *image = ct_ones(CT_F64, 4, (int64_t[]){1, 1, 3, 3});
-    ct_var x = leaf(image, "image"), dx;
+    ct_var x = named_leaf(image, "image"), dx;
     ct_var y = ct_var_max_pool(x, (int64_t[]){2, 2}, &around);
     ct_grad(ct_var_sum(y, CT_ALL, false), ct_var_null(), 1, &x, &dx);
     struct ct_anomaly a;
     ck_assert(!ct_tape_anomaly(tape, 0, &a));
     ct_tape_rewind(tape, (ct_mark){0});
 
-    ct_var scores = leaf(T2(2, 2, 1, 2, 3, 4), "scores"), none = ct_constant_of(tape, CT_F64, -INF);
+    ct_var scores = named_leaf(T2(2, 2, 1, 2, 3, 4), "scores"),
+           none = ct_constant_of(tape, CT_F64, -INF);
     ct_tensor *half = T2(2, 2, 1, 0, 0, 0), *seen = ct_astype(half, CT_BOOL);
     ct_var mask = ct_constant(tape, seen, "mask"), hidden = ct_var_where(mask, scores, none);
     ct_free(half), ct_free(seen);
@@ -160,14 +140,14 @@ START_TEST(infinities_that_are_meant_are_passed_over) {
 END_TEST
 
 START_TEST(infinities_among_the_meant_ones_are_not) {
-    ct_var big = leaf(T1(1, 2), "big"), none = ct_constant_of(tape, CT_F64, INF);
+    ct_var big = named_leaf(T1(1, 2), "big"), none = ct_constant_of(tape, CT_F64, INF);
     ct_var_sub(none, none);
     struct ct_anomaly a;
     ck_assert(ct_tape_anomaly(tape, 0, &a)); /* inf - inf */
     says(&a, "node 2, sub: nan of f64[], of inf and inf");
     ct_tape_rewind(tape, (ct_mark){0});
 
-    big = leaf(T1(1, INF), "big"), none = ct_constant_of(tape, CT_F64, INF);
+    big = named_leaf(T1(1, INF), "big"), none = ct_constant_of(tape, CT_F64, INF);
     ct_var_add(big, none);
     ck_assert(ct_tape_anomaly(tape, 1, &a));
     ck_assert_uint_eq(a.node, 2);
@@ -185,7 +165,7 @@ END_TEST
 START_TEST(wrong_calls_and_empty_tapes) {
     struct ct_anomaly a;
     ck_assert(!ct_tape_anomaly(tape, 0, &a));
-    leaf(ct_zeros(CT_F64, 1, (int64_t[]){0}), NULL);
+    named_leaf(ct_zeros(CT_F64, 1, (int64_t[]){0}), NULL);
     ct_tensor *whole = ct_full(CT_I64, 1, (int64_t[]){2}, 3);
     ct_constant(tape, whole, NULL);
     ct_free(whole);
@@ -201,7 +181,7 @@ END_TEST
 Suite *suite_anomaly(void) {
     Suite *suite = suite_create("anomaly");
     TCase *tc = tcase_create("anomaly");
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, setup, teardown_well);
     tcase_add_test(tc, a_finite_tape_has_none);
     tcase_add_test(tc, the_first_op_is_named_with_its_place);
     tcase_add_test(tc, operands_stand_at_the_index_also_through_strides);

@@ -3,46 +3,14 @@
 #include "autodiff/ct_tape.h"
 #include "autodiff/ct_var_ops.h"
 #include "autodiff/tape_impl.h"
-#include "case_tools.h"
-#include "ct_test.h"
-#include "tensor/ct_alloc.h"
+#include "tape_fixture.h"
 #include "tensor/ct_ops.h"
 
 #include <math.h>
 #include <string.h>
 
-static ct_tape *tape;
-static size_t live;
-
-static void setup(void) {
-    live = ct_live_blocks();
-    tape = ct_tape_new();
-}
-
-static void teardown(void) {
-    ck_assert_msg(ct_tape_status(tape) == CT_OK, "%s", ct_tape_message(tape));
-    ct_tape_free(tape);
-    ck_assert_uint_eq(ct_live_blocks(), live);
-}
-
-static ct_var leaf(ct_tensor *value) {
-    ct_var v = ct_leaf(tape, value, NULL);
-    ct_free(value);
-    return v;
-}
-
 static ct_var constant(double value) {
     return ct_constant_of(tape, CT_F64, value);
-}
-
-static ct_var grad(ct_var y, ct_var x) {
-    ct_var dx;
-    ck_assert_msg(ct_grad(y, ct_var_null(), 1, &x, &dx) == CT_OK, "%s", ct_tape_message(tape));
-    return dx;
-}
-
-static ct_tensor *value(ct_var v) {
-    return ct_copy(ct_value(v));
 }
 
 START_TEST(an_input_used_twice_gets_both_parts) {
@@ -410,7 +378,7 @@ END_TEST
 Suite *suite_grad(void) {
     Suite *suite = suite_create("grad");
     TCase *tc = tcase_create("grad");
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, setup, teardown_well);
     tcase_add_test(tc, an_input_used_twice_gets_both_parts);
     tcase_add_test(tc, every_path_counts_once_per_path);
     tcase_add_test(tc, several_outputs_in_one_pass);

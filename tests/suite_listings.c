@@ -1,15 +1,13 @@
 /* What listings and labels tell of a node: attributes, numbers about values, norms of gradients. */
-#include "case_tools.h"
-#include "ct_test.h"
 #include "dot_tools.h"
 
 #include "autodiff/ct_network.h"
 #include "autodiff/ct_var_factor.h"
 #include "autodiff/ct_var_ops.h"
 #include "autodiff/label.h"
+#include "tape_fixture.h"
 #include "tensor/ct_make.h"
 #include "dual/ct_dual.h"
-#include "tensor/ct_alloc.h"
 
 #include <check.h>
 #include <math.h>
@@ -19,27 +17,9 @@
 
 Suite *suite_listings(void);
 
-static ct_tape *tape;
-
-static void setup(void) {
-    tape = ct_tape_new();
-}
-
-static void teardown(void) {
-    ck_assert_msg(ct_tape_status(tape) == CT_OK, "%s", ct_tape_message(tape));
-    ct_tape_free(tape);
-    ck_assert_uint_eq(ct_live_blocks(), 0);
-}
-
-static ct_var leaf(ct_tensor *value, const char *name) {
-    ct_var v = ct_leaf(tape, value, name);
-    ct_free(value);
-    return v;
-}
-
 static ct_var drawn(uint64_t seed, int rank, const int64_t *shape, const char *name) {
     struct draw draw = {seed};
-    return leaf(draw_tensor(&draw, CT_F64, rank, shape, -1, 1), name);
+    return named_leaf(draw_tensor(&draw, CT_F64, rank, shape, -1, 1), name);
 }
 #define DRAWN(seed, name, ...)                                                                     \
     drawn(seed, COUNT(((int64_t[]){__VA_ARGS__})), (int64_t[]){__VA_ARGS__}, name)
@@ -50,6 +30,8 @@ START_TEST(attributes_stand_beside_ops) {
     ct_var x = DRAWN(1, "x", 2, 3, 4), w = DRAWN(2, "w", 4, 5), b = DRAWN(3, "b", 5);
     ct_var_sum(x, 1, false);
     ct_var_sum_axes(x, 2, (int[]){0, -1}, true);
+    ct_var_norm(x, 1, 2, false);
+    ct_var_logsumexp(x, -1, false);
     ct_var_sum(x, CT_ALL, false);
     ct_var_permute(x, 3, (int[]){2, 0, 1});
     ct_var_slice(x, 2, 1, 4, 2);
@@ -63,6 +45,8 @@ START_TEST(attributes_stand_beside_ops) {
     ct_var_mse(x, x, CT_REDUCE_SUM);
     lists(tape, NULL, "summed(0) axis 1 f64[2, 4]\n");
     lists(tape, NULL, "summed(0) axes 0, -1 f64[1, 3, 1]\n");
+    lists(tape, NULL, "norm(0) axis 1 f64[2, 4]\n");
+    lists(tape, NULL, "logsumexp(0) axis -1 f64[2, 3]\n");
     lists(tape, NULL, "summed(0) f64[]\n");
     lists(tape, NULL, "permuted(0) axes 2, 0, 1 f64[4, 2, 3]\n");
     lists(tape, NULL, "sliced(0) axis 2 [1:4:2] f64[2, 3, 2]\n");
@@ -166,13 +150,13 @@ END_TEST
 START_TEST(values_are_summed_up) {
     struct ct_dot_options options = ct_dot_options_init();
     options.values = true;
-    leaf(T2(2, 3, 0, -1, 2.5, 0, 0, 3), "a");
-    leaf(T1(4, 4, 4), "b");
-    leaf(T0(2.5), "c");
-    leaf(T1(QNAN, 1, INF, -INF), "d");
-    leaf(T1(QNAN, QNAN), "e");
-    leaf(T1(1e308, 1e308, 1.5e308), "f");
-    leaf(ct_zeros(CT_F32, 1, (int64_t[]){0}), "g");
+    named_leaf(T2(2, 3, 0, -1, 2.5, 0, 0, 3), "a");
+    named_leaf(T1(4, 4, 4), "b");
+    named_leaf(T0(2.5), "c");
+    named_leaf(T1(QNAN, 1, INF, -INF), "d");
+    named_leaf(T1(QNAN, QNAN), "e");
+    named_leaf(T1(1e308, 1e308, 1.5e308), "f");
+    named_leaf(ct_zeros(CT_F32, 1, (int64_t[]){0}), "g");
     ct_tensor *whole = ct_arange(CT_I64, 0, 5, 1);
     ct_constant(tape, whole, "h");
     ct_free(whole);
@@ -197,8 +181,8 @@ START_TEST(small_and_large_shares_of_zeros) {
               *most = ct_zeros(CT_F32, 1, (int64_t[]){1000});
     ct_set(few, 1, (int64_t[]){7}, 0);
     ct_set(most, 1, (int64_t[]){7}, 2);
-    leaf(few, "few");
-    leaf(most, "most");
+    named_leaf(few, "few");
+    named_leaf(most, "most");
     lists(tape, &options, "mean 1.998, <1% zeros}");
     lists(tape, &options, "mean 0.002, >99% zeros}");
     struct text t = draw_tape(tape, &options);
@@ -265,7 +249,7 @@ END_TEST
 START_TEST(gradients_have_norms) {
     struct ct_dot_options options = ct_dot_options_init();
     options.gradients = true;
-    ct_var x = leaf(T1(1, 2, 3), "x"), k = leaf(T1(3, 4, 0), "k"), dx;
+    ct_var x = named_leaf(T1(1, 2, 3), "x"), k = named_leaf(T1(3, 4, 0), "k"), dx;
     ct_var y = ct_var_sum(ct_named(ct_var_mul(x, k), "product"), CT_ALL, false);
     struct text before = list_tape(tape, &options);
     text_has(&before, 0, "|gradient|");
@@ -294,7 +278,7 @@ END_TEST
 START_TEST(norms_do_not_overflow_and_the_last_gradient_counts) {
     struct ct_dot_options options = ct_dot_options_init();
     options.gradients = true;
-    ct_var x = leaf(T1(1, 1), "x"), big = leaf(T1(3e300, 4e300), "big"), dx;
+    ct_var x = named_leaf(T1(1, 1), "x"), big = named_leaf(T1(3e300, 4e300), "big"), dx;
     ct_var y = ct_var_sum(ct_var_mul(x, big), CT_ALL, false);
     ct_grad(y, ct_var_null(), 1, &x, &dx);
     lists(tape, &options, "\"x\" |gradient| 5e300\n");
@@ -341,7 +325,7 @@ END_TEST
 Suite *suite_listings(void) {
     Suite *suite = suite_create("listings");
     TCase *tc = tcase_create("listings");
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, setup, teardown_well);
     tcase_set_timeout(tc, 60);
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, attributes_stand_beside_ops);

@@ -6,27 +6,11 @@
 #include "autodiff/ct_network.h"
 #include "autodiff/ct_sparse.h"
 #include "autodiff/ct_var_ops.h"
-#include "case_tools.h"
-#include "ct_test.h"
-#include "tensor/ct_alloc.h"
+#include "tape_fixture.h"
 #include "tensor/ct_index.h"
 #include "tensor/ct_make.h"
 
 #include <string.h>
-
-static ct_tape *tape;
-static size_t live;
-
-static void setup(void) {
-    ct_error_clear();
-    live = ct_live_blocks();
-    tape = ct_tape_new();
-}
-
-static void teardown(void) {
-    ct_tape_free(tape);
-    ck_assert_uint_eq(ct_live_blocks(), live);
-}
 
 #define SHAPE(...)                                                                                 \
     COUNT(((int64_t[]){__VA_ARGS__})), (const int64_t[]) {                                         \
@@ -40,7 +24,7 @@ static ct_var taken(ct_tensor *t, bool constant) {
 }
 
 /* Item k is k + 1. */
-static ct_var leaf(size_t rank, const int64_t *shape) {
+static ct_var numbered(size_t rank, const int64_t *shape) {
     ct_tensor *t = ct_zeros(CT_F64, (int)rank, shape);
     double *data = ct_data_for_write(t);
     for (size_t k = 0; k < ct_count(t); k++)
@@ -71,55 +55,55 @@ struct call {
         return __VA_ARGS__;                                                                        \
     }
 
-CALL(fold_beyond, ct_var_fold(leaf(SHAPE(5, 5, 3)), -3, 7, 1))
-CALL(fold_nothing_beyond, ct_var_fold(leaf(SHAPE(2, 0)), 5, 7, 1))
-CALL(fold_below, ct_var_fold(leaf(SHAPE(2, 0)), 0, -1, 1))
-CALL(unfold_beyond, ct_var_unfold(leaf(SHAPE(5, 5)), -3, 2, 1))
-CALL(cumprod_beyond, ct_var_cumprod(leaf(SHAPE(2, 2)), -3))
-CALL(recurrence_beyond, ct_var_recurrence(leaf(SHAPE(2, 2)), leaf(SHAPE(2, 2)), -3))
+CALL(fold_beyond, ct_var_fold(numbered(SHAPE(5, 5, 3)), -3, 7, 1))
+CALL(fold_nothing_beyond, ct_var_fold(numbered(SHAPE(2, 0)), 5, 7, 1))
+CALL(fold_below, ct_var_fold(numbered(SHAPE(2, 0)), 0, -1, 1))
+CALL(unfold_beyond, ct_var_unfold(numbered(SHAPE(5, 5)), -3, 2, 1))
+CALL(cumprod_beyond, ct_var_cumprod(numbered(SHAPE(2, 2)), -3))
+CALL(recurrence_beyond, ct_var_recurrence(numbered(SHAPE(2, 2)), numbered(SHAPE(2, 2)), -3))
 static ct_var concat_one_beyond(void) {
-    ct_var x = leaf(SHAPE(2, 3));
+    ct_var x = numbered(SHAPE(2, 3));
     return ct_var_concat(1, &x, 99);
 }
-CALL(straight_wider, ct_var_straight_through(leaf(SHAPE(3)), leaf(SHAPE(2, 3))))
-CALL(straight_narrower, ct_var_straight_through(leaf(SHAPE(2, 3)), leaf(SHAPE(3))))
-CALL(straight_whole, ct_var_straight_through(leaf(SHAPE(3)), whole(SHAPE(3))))
-CALL(nll_reduction, ct_var_nll(leaf(SHAPE(3, 4)), whole(SHAPE(3)), NULL, (enum ct_reduction)9))
-CALL(rms_wide_scale, ct_var_rms_norm(leaf(SHAPE(2, 3)), leaf(SHAPE(5, 2, 3)), 1))
-CALL(rms_long_scale, ct_var_rms_norm(leaf(SHAPE(2, 1)), leaf(SHAPE(3)), 1))
-CALL(attention_keys,
-     ct_var_attention(leaf(SHAPE(2, 3)), leaf(SHAPE(3)), leaf(SHAPE(2, 3)), ct_var_null()))
-CALL(max_pool_nowhere, ct_var_max_pool(leaf(SHAPE(1, 1, 4)), NULL, NULL))
-CALL(avg_pool_nowhere, ct_var_avg_pool(leaf(SHAPE(1, 1, 4)), NULL, NULL, true))
+CALL(straight_wider, ct_var_straight_through(numbered(SHAPE(3)), numbered(SHAPE(2, 3))))
+CALL(straight_narrower, ct_var_straight_through(numbered(SHAPE(2, 3)), numbered(SHAPE(3))))
+CALL(straight_whole, ct_var_straight_through(numbered(SHAPE(3)), whole(SHAPE(3))))
+CALL(nll_reduction, ct_var_nll(numbered(SHAPE(3, 4)), whole(SHAPE(3)), NULL, (enum ct_reduction)9))
+CALL(rms_wide_scale, ct_var_rms_norm(numbered(SHAPE(2, 3)), numbered(SHAPE(5, 2, 3)), 1))
+CALL(rms_long_scale, ct_var_rms_norm(numbered(SHAPE(2, 1)), numbered(SHAPE(3)), 1))
+CALL(attention_keys, ct_var_attention(numbered(SHAPE(2, 3)), numbered(SHAPE(3)),
+                                      numbered(SHAPE(2, 3)), ct_var_null()))
+CALL(max_pool_nowhere, ct_var_max_pool(numbered(SHAPE(1, 1, 4)), NULL, NULL))
+CALL(avg_pool_nowhere, ct_var_avg_pool(numbered(SHAPE(1, 1, 4)), NULL, NULL, true))
 CALL(avg_pool_of_many,
-     ct_var_avg_pool(leaf(SHAPE(0, 1, 4, 4, 4)), (int64_t[]){INT32_MAX, INT32_MAX, INT32_MAX},
+     ct_var_avg_pool(numbered(SHAPE(0, 1, 4, 4, 4)), (int64_t[]){INT32_MAX, INT32_MAX, INT32_MAX},
                      WINDOW(.before = {INT32_MAX - 4, INT32_MAX - 4, INT32_MAX - 4}), true))
-CALL(max_pool_of_padding,
-     ct_var_max_pool(leaf(SHAPE(1, 1, 4)), (int64_t[]){INT32_MAX}, WINDOW(.before = {INT32_MAX})))
-CALL(conv_groups_that_wrap, ct_var_conv(leaf(SHAPE(1, 6, 4)), leaf(SHAPE(2, 3, 2)), ct_var_null(),
-                                        WINDOW(.groups = ((int64_t)1 << 62) + 2)))
+CALL(max_pool_of_padding, ct_var_max_pool(numbered(SHAPE(1, 1, 4)), (int64_t[]){INT32_MAX},
+                                          WINDOW(.before = {INT32_MAX})))
+CALL(conv_groups_that_wrap, ct_var_conv(numbered(SHAPE(1, 6, 4)), numbered(SHAPE(2, 3, 2)),
+                                        ct_var_null(), WINDOW(.groups = ((int64_t)1 << 62) + 2)))
 CALL(conv_kernels_that_wrap,
-     ct_var_conv(leaf(SHAPE(1, 1, 4, 4)), leaf(SHAPE(0, 1, (int64_t)1 << 40, (int64_t)1 << 40)),
-                 ct_var_null(), NULL))
-CALL(conv_places_that_wrap, ct_var_conv(leaf(SHAPE(0, 1, (int64_t)1 << 40, (int64_t)1 << 40)),
-                                        leaf(SHAPE(1, 1, 1, 1)), ct_var_null(), NULL))
-CALL(transpose_stride, ct_var_conv_transpose(leaf(SHAPE(1, 2, 4)), leaf(SHAPE(2, 2, 2)),
+     ct_var_conv(numbered(SHAPE(1, 1, 4, 4)),
+                 numbered(SHAPE(0, 1, (int64_t)1 << 40, (int64_t)1 << 40)), ct_var_null(), NULL))
+CALL(conv_places_that_wrap, ct_var_conv(numbered(SHAPE(0, 1, (int64_t)1 << 40, (int64_t)1 << 40)),
+                                        numbered(SHAPE(1, 1, 1, 1)), ct_var_null(), NULL))
+CALL(transpose_stride, ct_var_conv_transpose(numbered(SHAPE(1, 2, 4)), numbered(SHAPE(2, 2, 2)),
                                              ct_var_null(), WINDOW(.stride = {INT64_MAX})))
-CALL(transpose_dilation, ct_var_conv_transpose(leaf(SHAPE(1, 2, 4)), leaf(SHAPE(2, 2, 2)),
+CALL(transpose_dilation, ct_var_conv_transpose(numbered(SHAPE(1, 2, 4)), numbered(SHAPE(2, 2, 2)),
                                                ct_var_null(), WINDOW(.dilation = {INT64_MAX})))
 CALL(transpose_padding,
-     ct_var_conv_transpose(leaf(SHAPE(1, 2, 4)), leaf(SHAPE(2, 2, 2)), ct_var_null(),
+     ct_var_conv_transpose(numbered(SHAPE(1, 2, 4)), numbered(SHAPE(2, 2, 2)), ct_var_null(),
                            WINDOW(.before = {INT64_MAX}, .after = {INT64_MAX})))
 static ct_var moments_nowhere(void) {
     ct_var mean = ct_var_null();
-    ck_assert_int_eq(ct_var_batch_moments(leaf(SHAPE(3, 2)), &mean, NULL), CT_EINVAL);
+    ck_assert_int_eq(ct_var_batch_moments(numbered(SHAPE(3, 2)), &mean, NULL), CT_EINVAL);
     ck_assert(ct_var_is_null(mean));
     return mean;
 }
 
 #define REFUSED(name, code, text)                                                                  \
     { #name, name, code, text }
-static const struct call refused[] = {
+static const struct call refusals[] = {
     REFUSED(fold_beyond, CT_EAXIS, "axis -3 is out of range"),
     REFUSED(fold_nothing_beyond, CT_EAXIS, "axis 5 is out of range"),
     REFUSED(fold_below, CT_EINDEX, "-1"),
@@ -148,7 +132,7 @@ static const struct call refused[] = {
 };
 
 START_TEST(wrong_calls_are_refused) {
-    const struct call *c = &refused[_i];
+    const struct call *c = &refusals[_i];
     ct_var v = c->record();
     ck_assert_msg(ct_var_is_null(v) && ct_tape_status(tape) == c->code, "%s: %d, \"%s\"", c->what,
                   (int)ct_tape_status(tape), ct_tape_message(tape));
@@ -177,34 +161,34 @@ static ct_tensor *gradient(ct_var y, ct_var x) {
 }
 
 START_TEST(folds_leave_room_behind_the_last_window) {
-    ct_var x = leaf(SHAPE(2, 2)), y = ct_var_fold(x, 0, 6, 1);
+    ct_var x = numbered(SHAPE(2, 2)), y = ct_var_fold(x, 0, 6, 1);
     EXPECT("folded", ct_copy(ct_value(y)), 0, 1, 5, 4, 0, 0, 0);
     EXPECT("gradient", gradient(y, x), 0, 2, 10, 10, 8);
-    x = leaf(SHAPE(0, 3)), y = ct_var_fold(x, 0, 2, 1);
+    x = numbered(SHAPE(0, 3)), y = ct_var_fold(x, 0, 2, 1);
     EXPECT("of no windows", ct_copy(ct_value(y)), 0, 0, 0);
     expect_items("gradient", gradient(y, x), 0, 0, NULL);
-    x = leaf(SHAPE(2, 0)), y = ct_var_fold(x, -1, 2, 1);
+    x = numbered(SHAPE(2, 0)), y = ct_var_fold(x, -1, 2, 1);
     EXPECT("of empty windows", ct_copy(ct_value(y)), 0, 0, 0);
     expect_items("gradient", gradient(y, x), 0, 0, NULL);
-    x = leaf(SHAPE(1, 2, 0));
-    y = ct_var_conv_transpose(x, leaf(SHAPE(2, 1, 3)), ct_var_null(), NULL);
+    x = numbered(SHAPE(1, 2, 0));
+    y = ct_var_conv_transpose(x, numbered(SHAPE(2, 1, 3)), ct_var_null(), NULL);
     EXPECT("transposed", ct_copy(ct_value(y)), 0, 0, 0);
     expect_items("gradient", gradient(y, x), 0, 0, NULL);
 }
 END_TEST
 
 START_TEST(sums_up_to_each_of_all_items) {
-    ct_var x = leaf(SHAPE(2, 2)), y = ct_var_cumsum(x, CT_ALL);
+    ct_var x = numbered(SHAPE(2, 2)), y = ct_var_cumsum(x, CT_ALL);
     EXPECT("sums", ct_copy(ct_value(y)), 0, 1, 3, 6, 10);
     EXPECT("gradient", gradient(y, x), 0, 40, 38, 32, 20);
-    x = leaf(0, NULL), y = ct_var_cumsum(x, CT_ALL);
+    x = numbered(0, NULL), y = ct_var_cumsum(x, CT_ALL);
     EXPECT("of one", ct_copy(ct_value(y)), 0, 1);
     EXPECT("gradient", gradient(y, x), 0, 2);
 }
 END_TEST
 
 START_TEST(the_variance_of_nothing_has_a_gradient) {
-    ct_var x = leaf(SHAPE(0, 3)), y = ct_var_variance(x, 0, 0, false);
+    ct_var x = numbered(SHAPE(0, 3)), y = ct_var_variance(x, 0, 0, false);
     EXPECT("variance", ct_copy(ct_value(y)), 0, QNAN, QNAN, QNAN);
     expect_items("gradient", gradient(y, x), 0, 0, NULL);
 }
@@ -240,7 +224,7 @@ START_TEST(one_item_takes_any_step) {
         EXPECT("among zeros", y, 0, 0, 0, 3, 4, 0, 0);
         ct_free(x);
     }
-    ct_var x = leaf(SHAPE(5)), y = ct_var_unfold(x, 0, 2, INT64_MAX);
+    ct_var x = numbered(SHAPE(5)), y = ct_var_unfold(x, 0, 2, INT64_MAX);
     EXPECT("one window", ct_copy(ct_value(y)), 0, 1, 2);
     EXPECT("gradient", gradient(y, x), 0, 2, 4, 0, 0, 0);
 }
@@ -253,7 +237,7 @@ static bool append(void *context, const char *text, size_t length) {
 
 /* A mark whose place in the text has become the middle of a name. */
 START_TEST(names_are_not_cut) {
-    ct_var x = leaf(SHAPE(2)), z = leaf(SHAPE(2));
+    ct_var x = numbered(SHAPE(2)), z = numbered(SHAPE(2));
     ct_mark first = ct_tape_mark(tape);
     ct_named(x, "a");
     ct_mark second = ct_tape_mark(tape);
@@ -361,7 +345,7 @@ Suite *suite_misuse(void) {
     Suite *suite = suite_create("misuse");
     TCase *tc = tcase_create("tape");
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, wrong_calls_are_refused, 0, (int)COUNT(refused));
+    tcase_add_loop_test(tc, wrong_calls_are_refused, 0, (int)COUNT(refusals));
     tcase_add_test(tc, nothing_is_not_joined);
     tcase_add_test(tc, folds_leave_room_behind_the_last_window);
     tcase_add_test(tc, sums_up_to_each_of_all_items);

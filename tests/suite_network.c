@@ -3,57 +3,17 @@
 #include "autodiff/ct_check.h"
 #include "autodiff/ct_network.h"
 #include "autodiff/ct_var_ops.h"
-#include "case_tools.h"
-#include "ct_test.h"
-#include "tensor/ct_alloc.h"
+#include "tape_fixture.h"
 #include "tensor/ct_convert.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static ct_tape *tape;
-static size_t live;
-
-static void setup(void) {
-    live = ct_live_blocks();
-    tape = ct_tape_new();
-}
-
-static void teardown(void) {
-    ck_assert_msg(ct_tape_status(tape) == CT_OK, "%s", ct_tape_message(tape));
-    ct_tape_free(tape);
-    ck_assert_uint_eq(ct_live_blocks(), live);
-}
-
-static ct_var leaf(ct_tensor *value) {
-    ct_var v = ct_leaf(tape, value, NULL);
-    ct_free(value);
-    return v;
-}
-
-static ct_var grad(ct_var y, ct_var x) {
-    ct_var dx;
-    ck_assert_msg(ct_grad(y, ct_var_null(), 1, &x, &dx) == CT_OK, "%s", ct_tape_message(tape));
-    return dx;
-}
-
-static ct_tensor *value(ct_var v) {
-    return ct_copy(ct_value(v));
-}
-
 static double *items_of(const ct_tensor *t) {
     double *items = malloc((ct_count(t) + 1) * sizeof *items);
     ck_assert_int_eq(ct_to_doubles(t, ct_count(t), items), CT_OK);
     return items;
-}
-
-/* The sticky error has this text; it is forgotten. */
-static void refused(ct_status code, const char *text) {
-    ck_assert_int_eq(ct_tape_status(tape), code);
-    ck_assert_msg(strstr(ct_tape_message(tape), text) != NULL, "\"%s\" lacks \"%s\"",
-                  ct_tape_message(tape), text);
-    ct_tape_rewind(tape, (ct_mark){0});
 }
 
 /* --- convolutions, all as two axes of space (an axis of 1 for fewer) --- */
@@ -489,7 +449,7 @@ END_TEST
 Suite *suite_network(void) {
     Suite *suite = suite_create("network");
     TCase *tc = tcase_create("network");
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, setup, teardown_well);
     tcase_add_loop_test(tc, convolutions_and_their_gradients, 0, COUNT(geometries));
     tcase_add_loop_test(tc, transposed_convolutions_are_transposes, 0, COUNT(geometries));
     tcase_add_test(tc, convolutions_say_what_does_not_fit);

@@ -1,6 +1,4 @@
 /* Pictures with folded scopes, with what is not finite, with crafted labels, of huge tapes. */
-#include "case_tools.h"
-#include "ct_test.h"
 #include "dot_tools.h"
 #include "golden_json.h"
 #include "scarce_memory.h"
@@ -8,7 +6,7 @@
 #include "autodiff/ct_var_ops.h"
 #include "autodiff/label.h"
 #include "dual/ct_dual.h"
-#include "tensor/ct_alloc.h"
+#include "tape_fixture.h"
 
 #include <check.h>
 #include <limits.h>
@@ -19,27 +17,9 @@
 
 Suite *suite_pictures(void);
 
-static ct_tape *tape;
-
-static void setup(void) {
-    tape = ct_tape_new();
-}
-
-static void teardown(void) {
-    ck_assert_msg(ct_tape_status(tape) == CT_OK, "%s", ct_tape_message(tape));
-    ct_tape_free(tape);
-    ck_assert_uint_eq(ct_live_blocks(), 0);
-}
-
-static ct_var leaf(ct_tensor *value, const char *name) {
-    ct_var v = ct_leaf(tape, value, name);
-    ct_free(value);
-    return v;
-}
-
 static ct_var drawn(uint64_t seed, int rank, const int64_t *shape, const char *name) {
     struct draw draw = {seed};
-    return leaf(draw_tensor(&draw, CT_F64, rank, shape, -1, 1), name);
+    return named_leaf(draw_tensor(&draw, CT_F64, rank, shape, -1, 1), name);
 }
 #define DRAWN(seed, name, ...)                                                                     \
     drawn(seed, COUNT(((int64_t[]){__VA_ARGS__})), (int64_t[]){__VA_ARGS__}, name)
@@ -216,7 +196,7 @@ END_TEST
 
 /* x, floor = relu(x), log of it, and on to a loss; beside it what stays sound. */
 static ct_var poisoned(void) {
-    ct_var x = leaf(T1(2, -1, 3), "x");
+    ct_var x = named_leaf(T1(2, -1, 3), "x");
     ct_scope_begin(tape, "head");
     ct_var floored = ct_named(ct_var_relu(x), "floored");
     ct_var logs = ct_named(ct_var_log(floored), "logs");
@@ -264,7 +244,7 @@ END_TEST
 
 START_TEST(faults_of_inputs_of_tangents_and_of_the_backward_pass) {
     ct_mark mark = ct_tape_mark(tape);
-    ct_var_exp(leaf(T1(1, QNAN), "data"));
+    ct_var_exp(named_leaf(T1(1, QNAN), "data"));
     struct text t = draw_tape(tape, NULL);
     text_has(&t, 1,
              "style=\"rounded,filled\", color=\"#c53030\", fillcolor=\"#fed7d7\", penwidth=\"3\"");
@@ -274,11 +254,11 @@ START_TEST(faults_of_inputs_of_tangents_and_of_the_backward_pass) {
 
     ct_tensor *value = T1(1, 4), *tangent = T1(1, INF), *dual = ct_dual(value, tangent);
     ct_free(value), ct_free(tangent);
-    leaf(dual, "d");
+    named_leaf(dual, "d");
     lists(tape, NULL, "\"d\" NOT FINITE first: a tangent is not finite\n");
     ct_tape_rewind(tape, mark);
 
-    ct_var x = leaf(T1(0, 1), "x"), y = ct_var_sum(ct_var_sqrt(x), CT_ALL, false), dx;
+    ct_var x = named_leaf(T1(0, 1), "x"), y = ct_var_sum(ct_var_sqrt(x), CT_ALL, false), dx;
     ct_grad(y, ct_var_null(), 1, &x, &dx);
     t = draw_tape(tape, NULL);
     text_has(&t, 1, "first_fault -> ");
@@ -289,7 +269,7 @@ END_TEST
 
 /* A number that is NaN is drawn as a node, or its note would hang on nothing; an infinite one is meant. */
 START_TEST(numbers_at_fault_are_drawn) {
-    ct_var x = leaf(T1(1, 2), "x");
+    ct_var x = named_leaf(T1(1, 2), "x");
     ct_var_mul(x, ct_constant_of(tape, CT_F64, QNAN));
     struct text t = draw_tape(tape, NULL);
     text_has(&t, 1, "\nn1 [label=<<B>constant</B><BR/>nan<BR/>");
@@ -302,7 +282,7 @@ START_TEST(numbers_at_fault_are_drawn) {
     }
     free(t.bytes);
     ct_tape_rewind(tape, (ct_mark){0});
-    x = leaf(T1(1, 2), "x");
+    x = named_leaf(T1(1, 2), "x");
     ct_var_minimum(ct_var_maximum(x, ct_constant_of(tape, CT_F64, -INF)),
                    ct_constant_of(tape, CT_F64, INF));
     ct_var_maximum(x, ct_constant_of(tape, CT_F64, INF));
@@ -423,7 +403,7 @@ static bool count_bytes(void *context, const char *bytes, size_t length) {
 }
 
 static void a_chain(size_t n) {
-    ct_var x = leaf(T0(0.25), "x"), y = x, dx;
+    ct_var x = named_leaf(T0(0.25), "x"), y = x, dx;
     for (size_t i = 0; i < n; i++)
         y = ct_var_neg(y);
     ct_grad(y, ct_var_null(), 1, &x, &dx);
@@ -463,7 +443,7 @@ END_TEST
 /* 50,000 scopes of two nodes each, folded: the edges at them are told apart in bounded memory. */
 START_TEST(B156_many_folds_stream) {
     enum { SCOPES = 50000 };
-    ct_var y = leaf(T0(0.25), "x");
+    ct_var y = named_leaf(T0(0.25), "x");
     for (int i = 0; i < SCOPES; i++) {
         ct_scope_begin(tape, "layer");
         y = ct_var_neg(ct_var_neg(y));
@@ -486,7 +466,7 @@ START_TEST(failing_allocations_lose_nothing) {
         return;
     setup();
     two_layers();
-    leaf(T1(QNAN), "bad");
+    named_leaf(T1(QNAN), "bad");
     struct ct_dot_options options = ct_dot_options_init();
     options.fold_depth = 2;
     options.values = options.gradients = true;
@@ -510,7 +490,7 @@ END_TEST
 Suite *suite_pictures(void) {
     Suite *suite = suite_create("pictures");
     TCase *tc = tcase_create("pictures");
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, setup, teardown_well);
     tcase_set_timeout(tc, 60);
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, a_folded_scope_is_one_node_with_all_its_edges);

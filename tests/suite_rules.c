@@ -4,34 +4,12 @@
 #include "autodiff/ct_check.h"
 #include "autodiff/ct_derivatives.h"
 #include "autodiff/ct_var_ops.h"
-#include "case_tools.h"
-#include "ct_test.h"
 #include "dual/ct_dual.h"
-#include "tensor/ct_alloc.h"
+#include "tape_fixture.h"
 #include "tensor/ct_convert.h"
 #include "tensor/ct_index.h"
 
 #include <math.h>
-
-static ct_tape *tape;
-static size_t live;
-
-static void setup(void) {
-    live = ct_live_blocks();
-    tape = ct_tape_new();
-}
-
-static void teardown(void) {
-    ck_assert_msg(ct_tape_status(tape) == CT_OK, "%s", ct_tape_message(tape));
-    ct_tape_free(tape);
-    ck_assert_uint_eq(ct_live_blocks(), live);
-}
-
-static ct_var leaf(ct_tensor *value) {
-    ct_var v = ct_leaf(tape, value, NULL);
-    ct_free(value);
-    return v;
-}
 
 static ct_var index_of(size_t n, const double *items) {
     ct_tensor *t = ct_from_doubles(CT_I64, 1, (int64_t[]){(int64_t)n}, n, items);
@@ -40,16 +18,6 @@ static ct_var index_of(size_t n, const double *items) {
     return v;
 }
 #define INDEX(...) index_of(COUNT(((double[]){__VA_ARGS__})), (double[]){__VA_ARGS__})
-
-static ct_var grad(ct_var y, ct_var x) {
-    ct_var dx;
-    ck_assert_msg(ct_grad(y, ct_var_null(), 1, &x, &dx) == CT_OK, "%s", ct_tape_message(tape));
-    return dx;
-}
-
-static ct_tensor *value(ct_var v) {
-    return ct_copy(ct_value(v));
-}
 
 /* --- products --- */
 
@@ -384,7 +352,7 @@ END_TEST
 Suite *suite_rules(void) {
     Suite *suite = suite_create("rules");
     TCase *tc = tcase_create("rules");
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, setup, teardown_well);
     tcase_add_loop_test(tc, products_are_exact_at_zeros_to_second_order, 0, 5);
     tcase_add_test(tc, products_along_axes_that_are_not_last);
     tcase_add_test(tc, the_product_of_nothing_has_no_slope);

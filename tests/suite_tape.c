@@ -2,37 +2,9 @@
 
 #include "autodiff/ct_tape.h"
 #include "autodiff/ct_var_ops.h"
-#include "case_tools.h"
-#include "ct_test.h"
-#include "tensor/ct_alloc.h"
+#include "tape_fixture.h"
 
 #include <string.h>
-
-static ct_tape *tape;
-static size_t live;
-
-static void setup(void) {
-    live = ct_live_blocks();
-    tape = ct_tape_new();
-    ck_assert_ptr_nonnull(tape);
-}
-
-static void teardown(void) {
-    ct_tape_free(tape);
-    ck_assert_uint_eq(ct_live_blocks(), live);
-}
-
-static ct_var leaf(ct_tensor *value) {
-    ct_var v = ct_leaf(tape, value, NULL);
-    ct_free(value);
-    return v;
-}
-
-static void expect_sticky(ct_status code, const char *text) {
-    ck_assert_int_eq(ct_tape_status(tape), code);
-    ck_assert_msg(strstr(ct_tape_message(tape), text), "'%s' lacks '%s'", ct_tape_message(tape),
-                  text);
-}
 
 START_TEST(first_error_sticks_with_op_node_and_shapes) {
     ct_scope_begin(tape, "layer0");

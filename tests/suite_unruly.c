@@ -4,29 +4,16 @@
 #include "autodiff/ct_custom.h"
 #include "autodiff/ct_derivatives.h"
 #include "autodiff/ct_var_ops.h"
-#include "case_tools.h"
-#include "ct_test.h"
-#include "tensor/ct_alloc.h"
+#include "tape_fixture.h"
 #include "tensor/ct_ops.h"
 
 #include <string.h>
 
-static ct_tape *tape;
 static ct_var x;
-static size_t live;
 
-static void setup(void) {
-    ct_error_clear();
-    live = ct_live_blocks();
-    tape = ct_tape_new();
-    ct_tensor *value = T1(1, 2, 3);
-    x = ct_leaf(tape, value, "x");
-    ct_free(value);
-}
-
-static void teardown(void) {
-    ct_tape_free(tape);
-    ck_assert_uint_eq(ct_live_blocks(), live);
+static void setup_x(void) {
+    setup();
+    x = named_leaf(T1(1, 2, 3), "x");
 }
 
 /* --- the tape is taken away --- */
@@ -170,7 +157,7 @@ END_TEST
 Suite *suite_unruly(void) {
     Suite *suite = suite_create("unruly");
     TCase *tc = tcase_create("functions");
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, setup_x, teardown);
     tcase_add_loop_test(tc, an_op_cannot_take_its_tape_away, 0, (int)COUNT(takes_away));
     tcase_add_loop_test(tc, nor_can_its_rule, 0, (int)COUNT(takes_away));
     tcase_add_loop_test(tc, nor_can_a_segment, 0, (int)COUNT(takes_away));
