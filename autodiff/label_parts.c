@@ -161,7 +161,6 @@ static enum style style_of(enum ct_op op) {
     case CT_OP_minned:
     case CT_OP_prod:
     case CT_OP_variance:
-    case CT_OP_norm:
     case CT_OP_logsumexp:
         return AXES;
     case CT_OP_permuted:

@@ -33,12 +33,6 @@ static void try_to_take_away(ct_tape *t) {
     ck_assert_int_eq(take_away(t), CT_EINVAL);
 }
 
-static void refused(const char *text) {
-    ck_assert_int_eq(ct_tape_status(tape), CT_EINVAL);
-    ck_assert_msg(strstr(ct_tape_message(tape), text) != NULL, "%s", ct_tape_message(tape));
-    ck_assert_int_eq(ct_tape_rewind(tape, (ct_mark){0}), CT_OK); /* nothing runs any more */
-}
-
 static ct_tensor *bad_run(void *context, size_t n, const ct_tensor *const *in) {
     (void)context, (void)n;
     try_to_take_away(tape);
@@ -65,7 +59,7 @@ START_TEST(an_op_cannot_take_its_tape_away) {
     take_away = takes_away[_i];
     struct ct_custom_op op = {.size = sizeof op, .name = "unruly", .run = bad_run};
     ck_assert(ct_var_is_null(ct_var_custom(&op, NULL, 1, &x)));
-    refused("a custom op cannot take away the tape");
+    refused(CT_EINVAL, "a custom op cannot take away the tape");
 }
 END_TEST
 
@@ -74,7 +68,7 @@ START_TEST(nor_can_its_rule) {
     struct ct_custom_op op = {.size = sizeof op, .name = "unruly", .run = square, .vjp = bad_rule};
     ct_var dx, y = ct_var_custom(&op, NULL, 1, &x);
     ck_assert_int_eq(ct_grad(y, ct_var_null(), 1, &x, &dx), CT_EINVAL);
-    refused("a derivative rule cannot take away");
+    refused(CT_EINVAL, "a derivative rule cannot take away");
 }
 END_TEST
 
@@ -87,7 +81,7 @@ static ct_var bad_segment(void *context, ct_tape *t, size_t n, const ct_var *in)
 START_TEST(nor_can_a_segment) {
     take_away = takes_away[_i];
     ck_assert(ct_var_is_null(ct_var_recomputed(bad_segment, NULL, 1, &x)));
-    refused("a custom op cannot take away the tape");
+    refused(CT_EINVAL, "a custom op cannot take away the tape");
 }
 END_TEST
 
