@@ -8,6 +8,9 @@
 #include "tensor/ct_alloc.h"
 #include "tensor/kernels/kern_matmul.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 Suite *suite_kernel_products(void);
 
 static const struct isa {
@@ -189,6 +192,54 @@ START_TEST(small_products) {
 }
 END_TEST
 
+/* A matrix whose rows are `pitch` items apart, with NaNs between, and whose last item is the last before
+   memory that cannot be read. */
+struct fenced {
+    struct matrix matrix;
+    char *pages;
+    size_t bytes;
+};
+
+static struct fenced fence(int type, const double *x, size_t rows, size_t cols, size_t pitch) {
+    const size_t size = type_size[type], page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t items = ((rows - 1) * pitch + cols) * size;
+    struct fenced f = {.bytes = (items + page - 1) / page * page + page};
+    f.pages = mmap(NULL, f.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(f.pages, MAP_FAILED);
+    memset(f.pages, 0xff, f.bytes);
+    f.matrix.origin = f.pages + (f.bytes - page - items);
+    f.matrix.row = (ptrdiff_t)(pitch * size);
+    f.matrix.col = (ptrdiff_t)size;
+    for (size_t i = 0; i < rows * cols; i++) {
+        put(type, f.matrix.origin + ((i / cols) * pitch + i % cols) * size, x[i]);
+    }
+    ck_assert_int_eq(mprotect(f.pages + (f.bytes - page), page, PROT_NONE), 0);
+    return f;
+}
+
+/* Vectors may reach beyond a row, but neither beyond the operand nor into the result. */
+START_TEST(reads_only_operands) {
+    static const size_t ks[] = {1, 3, 8, 15, 16, 17, 21, 64, 257}, ms[] = {1, 2, 7, 16, 33};
+    int type = _i % TYPE_COUNT;
+    size_t n = (size_t)(_i / TYPE_COUNT) + 1;
+    for (size_t u = 0; u < sizeof ks / sizeof *ks * 5; u++) {
+        size_t k = ks[u / 5], m = ms[u % 5];
+        double *x = random_values(type, m * k), *y = random_values(type, k * n);
+        double *z = malloc(m * n * sizeof *z);
+        oracle_product(type, x, y, z, m, n, k);
+        for (size_t gap = 0; gap < 8; gap += 3) {
+            struct fenced a = fence(type, x, m, k, k + gap), b = fence(type, y, k, n, n + gap);
+            check_product(type, a.matrix, b.matrix, ROW_MAJOR, z, n, 1, m, n, k);
+            munmap(a.pages, a.bytes);
+            munmap(b.pages, b.bytes);
+        }
+        free(x);
+        free(y);
+        free(z);
+    }
+}
+END_TEST
+
 /* Operands that do not move along k. */
 START_TEST(repeated_steps) {
     int type = _i % TYPE_COUNT;
@@ -324,6 +375,7 @@ Suite *suite_kernel_products(void) {
     TCase *alone = tcase_create("alone");
     tcase_add_checked_fixture(alone, setup_backwards, NULL);
     tcase_add_loop_test(alone, small_products, 0, TYPE_COUNT * INNER_COUNT);
+    tcase_add_loop_test(alone, reads_only_operands, 0, TYPE_COUNT * 70);
     tcase_add_loop_test(alone, repeated_steps, 0, TYPE_COUNT);
     tcase_add_loop_test(alone, large_products, 0, TYPE_COUNT * LARGE_COUNT);
     tcase_add_loop_test(alone, special_products, 0, TYPE_COUNT);
