@@ -79,6 +79,14 @@ static const struct wrong {
      {"train", "--batch", "1439"},
      NULL},
     {2, "--seed takes", {"train", "--seed", "18446744073709551616"}, NULL},
+    {2, "--epochs is given twice", {"train", "--epochs", "1", "--epochs", "1"}, NULL},
+    {2, "--epochs is given twice", {"train", "--epochs=1", "--epo=2"}, NULL},
+    {2, "--quick is given twice", {"train", "--quick", "--quick"}, NULL},
+    {2,
+     "--quick is --epochs 2: leave one of the two away",
+     {"train", "--quick", "--epochs", "5"},
+     NULL},
+    {2, "leave one of the two away", {"train", "--epochs", "2", "--quick"}, NULL},
     {2, "--lr takes a number above 0", {"train", "--lr", "0"}, NULL},
     {2, "not '-0.1'", {"train", "--lr", "-0.1"}, NULL},
     {2, "not 'nan'", {"train", "--lr", "nan"}, NULL},
@@ -102,6 +110,8 @@ static const struct wrong {
     {2, "there are two ops, 'add' and 'sub'", {"check", "--op", "add", "sub"}, NULL},
     {2, "--all checks every op: leave it or 'add' away", {"check", "--all", "add"}, NULL},
     {2, "there is no option '-x'", {"check", "-xh"}, NULL},
+    {2, "--op is given twice", {"check", "--op", "relu", "--op", "tanh"}, NULL},
+    {2, "--json is given twice", {"check", "--json", "add", "--json"}, NULL},
     {1, "No such file or directory", {"graph", "--out", "@none/x.dot"}, NULL},
     {1, "@folder", {"graph", "--out", "@folder"}, NULL},
     {2, "leave --out away", {"graph", "--text", "--out", "@new"}, NULL},
@@ -111,6 +121,7 @@ static const struct wrong {
     {2, "--fold takes", {"graph", "--fold", "0"}, NULL},
     {1, "@none", {"info", "@none"}, NULL},
     {1, "@folder", {"info", "@folder"}, NULL},
+    {2, "--text is given twice", {"graph", "--text", "--text"}, NULL},
     {1, "@file", {"info", "@file"}, NULL},
     {1, "it is not a safetensors file", {"info", "@file"}, NULL},
     {2, "no use for the argument 'b'", {"info", "a", "b"}, NULL},
@@ -352,8 +363,10 @@ START_TEST(options_change_the_weights) {
     char digests[5][65];
     scratch_make();
     for (size_t i = 0; i < 5; i++) {
+        /* --quick is --epochs 2, and stands in the place of another number. */
+        const char *first = strcmp(options[i][0], "--epochs") == 0 ? "--batch=32" : "--quick";
         run(RUN_READ, NULL,
-            WORDS("train", "--quick", options[i][0], options[i][1], "--out", scratch_path("run")));
+            WORDS("train", first, options[i][0], options[i][1], "--out", scratch_path("run")));
         ck_assert_int_eq(result.status, 0);
         strcpy(digests[i], digest_of(NULL, NULL));
         for (size_t j = 0; j < i; j++)
