@@ -186,6 +186,29 @@ static char *public_headers(void) {
 }
 
 static bool is_name_char(char c) {
+/* The first line of what the command prints with the word is the one that the guide shows below it. */
+START_TEST(the_listing_is_that_of_its_command) {
+    static const char shown[] = "    build/bin/cotangent graph --network cnn --text --values "
+                                "--gradients | grep logits\n\n    ";
+    char *guide = file_text("docs/seeing.md"), path[PATH_MAX], *line = strstr(guide, shown);
+    ck_assert_msg(line != NULL, "docs/seeing.md lacks the command");
+    line += strlen(shown);
+    size_t length = strcspn(line, "\n");
+    snprintf(path, sizeof path, "%s/cotangent", ct_test_bin_dir());
+    run_program(&result, RUN_READ, NULL,
+                (const char *const[]){path, "graph", "--network", "cnn", "--text", "--values",
+                                      "--gradients", NULL});
+    ck_assert_msg(result.status == 0, "%.2000s", result.err);
+    char *found = strstr(result.out, "logits");
+    ck_assert_ptr_nonnull(found);
+    while (found > result.out && found[-1] != '\n')
+        found--;
+    ck_assert_msg(strcspn(found, "\n") == length && memcmp(found, line, length) == 0,
+                  "it prints %.*s", (int)strcspn(found, "\n"), found);
+    free(guide);
+}
+END_TEST
+
     return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
@@ -228,3 +251,4 @@ Suite *suite_readme(void) {
     suite_add_tcase(suite, tests);
     return suite;
 }
+    tcase_add_test(tests, the_listing_is_that_of_its_command);
