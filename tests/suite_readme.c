@@ -72,6 +72,25 @@ START_TEST(readme_program_is_the_example) {
 }
 END_TEST
 
+/* A network that does not learn runs as well. */
+START_TEST(the_convolutional_network_learns) {
+    char path[PATH_MAX];
+    double loss, accuracy = 0;
+    int epochs = 0, end;
+    snprintf(path, sizeof path, "%s/../examples/cnn", ct_test_bin_dir());
+    run_program(&result, RUN_READ, NULL, (const char *const[]){path, NULL});
+    ck_assert_msg(result.status == 0, "%.2000s", result.err);
+    for (const char *at = result.out; *at; at += end, epochs++) {
+        end = 0;
+        sscanf(at, "epoch %*d: loss %lf, %lf %% of the held-out digits right\n%n", &loss, &accuracy,
+               &end);
+        ck_assert_msg(end > 0, "it printed %s", at);
+    }
+    ck_assert_int_ge(epochs, 5);
+    ck_assert_double_gt(accuracy, 90);
+}
+END_TEST
+
 START_TEST(examples_run) {
     DIR *folder = opendir("examples");
     ck_assert_ptr_nonnull(folder);
@@ -167,25 +186,6 @@ START_TEST(pictures_are_those_of_their_commands) {
 }
 END_TEST
 
-/* ---- names in the text */
-
-/* All public headers, one after the other. */
-static char *public_headers(void) {
-    glob_t found;
-    ck_assert_int_eq(glob("*/ct_*.h", 0, NULL, &found), 0);
-    char *all = strdup("");
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        char *text = file_text(found.gl_pathv[i]);
-        all = realloc(all, strlen(all) + strlen(text) + 1);
-        ck_assert_ptr_nonnull(all);
-        strcat(all, text);
-        free(text);
-    }
-    globfree(&found);
-    return all;
-}
-
-static bool is_name_char(char c) {
 /* The first line of what the command prints with the word is the one that the guide shows below it. */
 START_TEST(the_listing_is_that_of_its_command) {
     static const char shown[] = "    build/bin/cotangent graph --network cnn --text --values "
@@ -209,6 +209,25 @@ START_TEST(the_listing_is_that_of_its_command) {
 }
 END_TEST
 
+/* ---- names in the text */
+
+/* All public headers, one after the other. */
+static char *public_headers(void) {
+    glob_t found;
+    ck_assert_int_eq(glob("*/ct_*.h", 0, NULL, &found), 0);
+    char *all = strdup("");
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *text = file_text(found.gl_pathv[i]);
+        all = realloc(all, strlen(all) + strlen(text) + 1);
+        ck_assert_ptr_nonnull(all);
+        strcat(all, text);
+        free(text);
+    }
+    globfree(&found);
+    return all;
+}
+
+static bool is_name_char(char c) {
     return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
@@ -246,9 +265,10 @@ Suite *suite_readme(void) {
     tcase_add_test(tests, readme_program_is_the_example);
     tcase_add_test(tests, guide_program_runs);
     tcase_add_test(tests, examples_run);
+    tcase_add_test(tests, the_convolutional_network_learns);
     tcase_add_loop_test(tests, pictures_are_those_of_their_commands, 0, 4);
+    tcase_add_test(tests, the_listing_is_that_of_its_command);
     tcase_add_test(tests, names_in_the_guide_exist);
     suite_add_tcase(suite, tests);
     return suite;
 }
-    tcase_add_test(tests, the_listing_is_that_of_its_command);
