@@ -287,8 +287,8 @@ static bool is_drawn(const struct ct__drawing *d, size_t index) {
 
 /* --- what stands beside the way of the backward pass --- */
 
-/* A backward op of forward values and such alone, drawn by itself; numbers do not count, or the
-   backward pass would have no beginning. */
+/* A backward op of forward values and such alone, drawn by itself. What a backward pass began with is
+   on the way, be it a number that is not drawn or a forward value; other numbers do not count. */
 static bool stands_beside(const struct ct__drawing *d, size_t index) {
     const struct ct__node *node = &d->tape->nodes[index];
     const uint32_t *inputs = ct__inputs(d->tape, node);
@@ -297,6 +297,8 @@ static bool stands_beside(const struct ct__drawing *d, size_t index) {
         return false;
     for (int k = 0; k < node->inputs; k++) {
         const struct ct__node *input = &d->tape->nodes[inputs[k]];
+        if (input->seed)
+            return false;
         if (ct__is_inlined(d, input))
             continue;
         if (input->backward && !d->beside[inputs[k]])

@@ -73,10 +73,19 @@ const char *ct__edge_trouble(const struct ct__drawing *d, size_t from, size_t to
 /* Lines of about this many characters. */
 enum { LINE = 46 };
 
+/* The characters of an index or a shape, but for the last bracket; 0 where none begins. */
+static size_t bracketed(const char *text) {
+    size_t inside = *text == '[' ? 1 + strspn(text + 1, "0123456789, ") : 0;
+    return text[inside] == ']' ? inside : 0;
+}
+
+/* Breaks at spaces, though not within an index or a shape. */
 static void wrap(char *text) {
     size_t length = 0;
     for (char *at = text; *at; at++) {
-        length = *at == '\n' ? 0 : length + 1;
+        size_t whole = bracketed(at);
+        at += whole;
+        length = *at == '\n' ? 0 : length + 1 + whole;
         if (*at == ' ' && length > LINE) {
             *at = '\n';
             length = 0;

@@ -212,6 +212,19 @@ static size_t last_node(const struct outputs *o) {
     return nodes;
 }
 
+/* The cotangent of an output; ones are made of a number, which is marked too. */
+static ct_var seed_of(ct_var y, ct_var given) {
+    ct_tape *tape = y.tape;
+    size_t number = tape->length;
+    ct_var seed = ct_var_is_null(given) ? constant_like(y, 1) : given;
+    if (tape->status != CT_OK)
+        return ct_var_null();
+    tape->nodes[seed.index].seed = true;
+    if (ct_var_is_null(given))
+        tape->nodes[number].seed = true;
+    return seed;
+}
+
 /* The cotangents of the outputs, in their order, where a path leads on from them. */
 static bool put_seeds(const struct outputs *o) {
     ct_tape *tape = o->tape;
@@ -220,7 +233,7 @@ static bool put_seeds(const struct outputs *o) {
         if (!tape->wanted[y.index])
             continue;
         tape->primal = y.index;
-        ct_var seed = ct_var_is_null(given) ? constant_like(y, 1) : given;
+        ct_var seed = seed_of(y, given);
         if (tape->status != CT_OK || !accumulate(tape, y.index, seed))
             return false;
     }

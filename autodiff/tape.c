@@ -224,6 +224,7 @@ static inline struct ct__node *next_node(ct_tape *tape) {
     struct ct__node *node = &tape->nodes[tape->length];
     node->attr = CT__NO_NODE;
     node->released = false;
+    node->seed = false;
     node->generation = tape->generation;
     node->scope = tape->scope;
     node->primal = tape->primal;

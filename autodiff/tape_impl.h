@@ -40,6 +40,7 @@ struct ct__node {
     uint8_t inputs;
     bool backward; /* recorded by ct_grad */
     bool released;
+    bool seed; /* a cotangent with which a backward pass began */
     uint32_t generation;
     uint32_t in[CT__MAX_INPUTS]; /* of at most so many inputs: see ct__inputs() */
     uint32_t attr;               /* index into the tape's attributes, or CT__NO_NODE */

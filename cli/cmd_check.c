@@ -11,6 +11,7 @@
 #include <string.h>
 
 static const char me[] = "check";
+static const char network_row[] = "network"; /* its name, beside those of the ops */
 
 static const char about[] =
     "Checks each op of the table, in f32 and in f64, and the network that 'cotangent train' "
@@ -35,6 +36,7 @@ static const char about[] =
 static const char examples[] =
     "  cotangent check\n"
     "  cotangent check softmax\n"
+    "  cotangent check network\n"
     "  cotangent check --json | jq -r 'select(.verdict != \"pass\").op'\n";
 
 struct request {
@@ -44,7 +46,8 @@ struct request {
 
 static int read_request(int argc, char **argv, struct request *request) {
     const struct option_row rows[] = {
-        {"op", OPTION_TEXT, &request->op, 0, 0, "NAME", "this op alone, as the argument OP"},
+        {"op", OPTION_TEXT, &request->op, 0, 0, "NAME",
+         "this op alone, or network, as the argument OP"},
         {"all", OPTION_FLAG, &request->all, 0, 0, NULL, "every op and the network (the default)"},
         {"json", OPTION_FLAG, &request->json, 0, 0, NULL, "a line of JSON per op and type"},
         {NULL, OPTION_FLAG, NULL, 0, 0, NULL, NULL},
@@ -91,7 +94,7 @@ static void check_network(bool json, struct check_tally *tally) {
     struct digits digits;
     struct ct_check_report report = {0};
     ct_mlp *mlp = network_new(1);
-    struct check_row row = {"network", "f64", CT_OK, {0}};
+    struct check_row row = {network_row, "f64", CT_OK, {0}};
     bool loaded = mlp && digits_load(&digits);
     row.status = loaded ? network_check_twice(mlp, &digits, &report) : ct_error()->code;
     if (loaded)
@@ -116,18 +119,23 @@ static size_t common_prefix(const char *a, const char *b) {
     return n;
 }
 
-/* The ops whose names begin most like this one, if they share two letters or more. */
+/* The name of a row: the ops, then the network. */
+static const char *row_name(int row) {
+    return row < CT_OP_COUNT ? ct_op_name((enum ct_op)row) : network_row;
+}
+
+/* The rows whose names begin most like this one, if they share two letters or more. */
 static void print_nearest(const char *name) {
     size_t longest = 2;
-    for (int op = 0; op < CT_OP_COUNT; op++) {
-        size_t shared = common_prefix(name, ct_op_name((enum ct_op)op));
+    for (int row = 0; row <= CT_OP_COUNT; row++) {
+        size_t shared = common_prefix(name, row_name(row));
         longest = shared > longest ? shared : longest;
     }
     const char *before = "Near to it: ";
-    for (int op = 0; op < CT_OP_COUNT; op++) {
-        if (common_prefix(name, ct_op_name((enum ct_op)op)) < longest)
+    for (int row = 0; row <= CT_OP_COUNT; row++) {
+        if (common_prefix(name, row_name(row)) < longest)
             continue;
-        fprintf(stderr, "%s%s", before, ct_op_name((enum ct_op)op));
+        fprintf(stderr, "%s%s", before, row_name(row));
         before = ", ";
     }
     if (before[0] == ',')
@@ -140,7 +148,7 @@ static int unknown_op(const char *name) {
     fputs("The ops are", stderr);
     for (int op = 0; op < CT_OP_COUNT; op++)
         fprintf(stderr, " %s", ct_op_name((enum ct_op)op));
-    fputs(".\n", stderr);
+    fputs("; 'network' is the network.\n", stderr);
     return EXIT_USAGE;
 }
 
@@ -150,12 +158,15 @@ int cmd_check(int argc, char **argv) {
     if (status >= 0)
         return status;
     enum ct_op op = request.op ? ct_op_by_name(request.op) : CT_OP_COUNT;
-    if (request.op && op == CT_OP_COUNT)
+    bool network = request.op && strcmp(request.op, network_row) == 0;
+    if (request.op && op == CT_OP_COUNT && !network)
         return unknown_op(request.op);
     struct check_tally tally = {0};
     if (!request.json)
         check_rows_head();
-    if (request.op)
+    if (network)
+        check_network(request.json, &tally);
+    else if (request.op)
         check_op(op, request.json, &tally);
     else
         check_all(request.json, &tally);

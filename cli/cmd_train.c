@@ -64,13 +64,15 @@ static int read_wishes(int argc, char **argv, struct wishes *wishes) {
         {"lr", OPTION_REAL, &wishes->lr, 0, 0, "X", "learning rate (0.01)"},
         {"out", OPTION_TEXT, &wishes->out, 0, 0, "DIR",
          "folder for the files, made if missing (run)"},
-        {"quick", OPTION_FLAG, &wishes->quick, 0, 0, NULL, "2 epochs only"},
+        {"quick", OPTION_FLAG, &wishes->quick, 0, 0, NULL, "2 epochs only, in place of --epochs"},
         {NULL, OPTION_FLAG, NULL, 0, 0, NULL, NULL},
     };
     const struct option_table table = {me, NULL, about, examples, rows};
     *wishes = (struct wishes){.batch = BATCH, .seed = 1, .lr = 0.01, .out = "run"};
     const char *operand;
     int status = options_read(&table, argc, argv, &operand);
+    if (status < 0 && wishes->quick && wishes->epochs)
+        return usage_failed(me, "--quick is --epochs %d: leave one of the two away", QUICK_EPOCHS);
     if (wishes->epochs == 0)
         wishes->epochs = wishes->quick ? QUICK_EPOCHS : EPOCHS;
     return status;

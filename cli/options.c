@@ -125,6 +125,7 @@ static int read_operands(const struct option_table *table, int argc, char **argv
 int options_read(const struct option_table *table, int argc, char **argv, const char **operand) {
     struct option list[MAX_OPTIONS + 2];
     list_options(table->rows, list);
+    bool given[MAX_OPTIONS] = {false};
     opterr = 0;
     optind = 1;
     int found;
@@ -140,7 +141,11 @@ int options_read(const struct option_table *table, int argc, char **argv, const 
             print_help(table);
             return output_arrives() ? EXIT_DONE : EXIT_FAILED;
         }
-        int status = set_value(table->command, &table->rows[found - 1], optarg);
+        const struct option_row *row = &table->rows[found - 1];
+        if (given[found - 1])
+            return usage_failed(table->command, "--%s is given twice: give it once", row->name);
+        given[found - 1] = true;
+        int status = set_value(table->command, row, optarg);
         if (status >= 0)
             return status;
     }

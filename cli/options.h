@@ -31,7 +31,7 @@ struct option_table {
     const struct option_row *rows; /* up to one without a name */
 };
 
-/* Reads the arguments. Returns -1 to go on, otherwise the exit status: after --help, or after a message
+/* Reads the arguments; an option that is given twice is an error, since one of the two would not count. Returns -1 to go on, otherwise the exit status: after --help, or after a message
    on standard error. *operand is the argument, or NULL. */
 int options_read(const struct option_table *table, int argc, char **argv, const char **operand);
 

@@ -168,10 +168,6 @@ static ct_status check_depth(const char *path, const char *text, size_t length) 
 }
 
 static ct_status parse_header(const char *path, const char *text, size_t length, json_t **header) {
-    if (length == 0 || text[0] != '{')
-        return FAIL_FORMAT(
-            path, "it is not a safetensors file: the header of %zu bytes does not begin with '{'",
-            length);
     ct_status status = check_depth(path, text, length);
     if (status != CT_OK)
         return status;
@@ -186,31 +182,50 @@ static ct_status parse_header(const char *path, const char *text, size_t length,
                        error.position);
 }
 
-/// Reads the header's length and the header; what is left of source->bytes are the items.
-static ct_status read_header(struct source *source, json_t **header) {
-    uint64_t length;
-    const char *path = source->path;
-    if (source->bytes < START_BYTES)
-        return FAIL_FORMAT(path, "it has %zu bytes, too few for the header's length",
+/// Reads the header's length and its first character. A file of another kind is told by this character,
+/// before a length is made of its bytes.
+static ct_status read_start(struct source *source, uint64_t *length) {
+    char start[START_BYTES + 1];
+    if (source->bytes < sizeof start)
+        return FAIL_FORMAT(source->path,
+                           "it is not a safetensors file: it has %zu bytes, too few for a header; "
+                           "ct_safetensors_save() and Python's safetensors write such files",
                            source->bytes);
-    ct_status status = read_bytes(source, &length, sizeof length);
+    ct_status status = read_bytes(source, start, sizeof start);
     if (status != CT_OK)
         return status;
     source->bytes -= START_BYTES;
+    memcpy(length, start, sizeof *length);
+    if (start[START_BYTES] != '{' || *length == 0)
+        return FAIL_FORMAT(source->path,
+                           "it is not a safetensors file: no header begins with '{' after the "
+                           "first 8 bytes; ct_safetensors_save() and Python's safetensors write "
+                           "such files");
+    return CT_OK;
+}
+
+/// Reads the header's length and the header; what is left of source->bytes are the items.
+static ct_status read_header(struct source *source, json_t **header) {
+    uint64_t length = 0;
+    const char *path = source->path;
+    ct_status status = read_start(source, &length);
+    if (status != CT_OK)
+        return status;
     if (length > MOST_HEADER)
         return FAIL_FORMAT(path, "%sthe header of %llu bytes is over the limit of %d",
                            length > source->bytes ? "it is not a safetensors file: " : "",
                            (unsigned long long)length, MOST_HEADER);
     if (length > source->bytes)
         return FAIL_FORMAT(path,
-                           "it is not a safetensors file, or not a whole one: the header of %llu "
-                           "bytes ends past the file: %zu bytes follow",
+                           "it is not a whole safetensors file: the header of %llu bytes ends past "
+                           "the file: %zu bytes follow",
                            (unsigned long long)length, source->bytes);
     source->bytes -= (size_t)length;
     char *text = ct__alloc((size_t)length);
     if (!text)
         return no_memory(path);
-    status = read_bytes(source, text, (size_t)length);
+    text[0] = '{';
+    status = read_bytes(source, text + 1, (size_t)length - 1);
     if (status == CT_OK)
         status = parse_header(path, text, (size_t)length, header);
     ct__free(text);

@@ -20,8 +20,8 @@ static const struct {
 } lies[] = {
     {"{}", 0, NULL},
     {"{}", 1, "the tensors take 0 bytes and the file has 1"},
-    {" {}", 0, "does not begin with '{'"},
-    {"[]", 0, "does not begin with '{'"},
+    {" {}", 0, "no header begins with '{'"},
+    {"[]", 0, "no header begins with '{'"},
     {"{'a':1}", 0, "tensor 'a' needs dtype, shape and data_offsets"},
     {"{'a':{}}", 0, "tensor 'a' needs dtype, shape and data_offsets"},
     {"{'a':[1,2,3]}", 0, "tensor 'a' needs dtype, shape and data_offsets"},
@@ -106,7 +106,8 @@ START_TEST(header_lengths_are_checked) {
         size_t bytes; /* after it */
         const char *text;
     } cases[] = {
-        {0, 0, "the header of 0 bytes does not begin with '{'"},
+        {0, 0, "it is not a safetensors file: it has 8 bytes, too few for a header"},
+        {0, 2, "it is not a safetensors file: no header begins with '{' after the first 8 bytes"},
         {3, 2, "the header of 3 bytes ends past the file: 2 bytes follow"},
         {100000001, 2, "the header of 100000001 bytes is over the limit of 100000000"},
         {100000000, 2, "the header of 100000000 bytes ends past the file"},
@@ -118,6 +119,21 @@ START_TEST(header_lengths_are_checked) {
     write_file(file, 8 + cases[_i].bytes);
     ck_assert_ptr_null(ct_safetensors_load(file_path));
     expect_error(CT_EFORMAT, cases[_i].text);
+}
+END_TEST
+
+/* A text is no safetensors file, which is said before any number that its letters make. */
+START_TEST(other_files_are_told_as_such) {
+    static const char *const texts[] = {"# Cotangent\n\nA library", "12345678", "",
+                                        "\x7f"
+                                        "ELF and more than that"};
+    static char want[PATH_MAX + 64];
+    write_file(texts[_i], strlen(texts[_i]));
+    ck_assert_ptr_null(ct_safetensors_load(file_path));
+    snprintf(want, sizeof want, "'%s': it is not a safetensors file: ", file_path);
+    expect_error(CT_EFORMAT, want);
+    expect_error(CT_EFORMAT, "ct_safetensors_save() and Python's safetensors write such files");
+    ck_assert_ptr_null(strstr(ct_error()->message, "limit"));
 }
 END_TEST
 
@@ -290,7 +306,8 @@ void add_lies(Suite *suite) {
     suite_add_tcase(suite, tc);
     tcase_add_checked_fixture(tc, make_folder, remove_folder);
     tcase_add_loop_test(tc, lies_are_seen_through, 0, COUNT(lies));
-    tcase_add_loop_test(tc, header_lengths_are_checked, 0, 6);
+    tcase_add_loop_test(tc, header_lengths_are_checked, 0, 7);
+    tcase_add_loop_test(tc, other_files_are_told_as_such, 0, 4);
     tcase_add_test(tc, deep_nesting_is_refused);
     tcase_add_test(tc, every_cut_is_refused);
     tcase_add_test(tc, every_byte_may_be_wrong);

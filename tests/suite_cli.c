@@ -79,6 +79,14 @@ static const struct wrong {
      {"train", "--batch", "1439"},
      NULL},
     {2, "--seed takes", {"train", "--seed", "18446744073709551616"}, NULL},
+    {2, "--epochs is given twice", {"train", "--epochs", "1", "--epochs", "1"}, NULL},
+    {2, "--epochs is given twice", {"train", "--epochs=1", "--epo=2"}, NULL},
+    {2, "--quick is given twice", {"train", "--quick", "--quick"}, NULL},
+    {2,
+     "--quick is --epochs 2: leave one of the two away",
+     {"train", "--quick", "--epochs", "5"},
+     NULL},
+    {2, "leave one of the two away", {"train", "--epochs", "2", "--quick"}, NULL},
     {2, "--lr takes a number above 0", {"train", "--lr", "0"}, NULL},
     {2, "not '-0.1'", {"train", "--lr", "-0.1"}, NULL},
     {2, "not 'nan'", {"train", "--lr", "nan"}, NULL},
@@ -98,8 +106,12 @@ static const struct wrong {
     {2, "there is no op 'sum'", {"check", "sum"}, NULL},
     {2, "Near to it: summed.", {"check", "sum"}, NULL},
     {2, "Near to it: maximum, max_share, maxed.", {"check", "max"}, NULL},
+    {2, "Near to it: network.", {"check", "netwrok"}, NULL},
+    {2, "'network' is the network.", {"check", "netwrok"}, NULL},
     {2, "no use for the argument 'sub'", {"check", "add", "sub"}, NULL},
     {2, "there are two ops, 'add' and 'sub'", {"check", "--op", "add", "sub"}, NULL},
+    {2, "--op is given twice", {"check", "--op", "relu", "--op", "tanh"}, NULL},
+    {2, "--json is given twice", {"check", "--json", "add", "--json"}, NULL},
     {2, "--all checks every op: leave it or 'add' away", {"check", "--all", "add"}, NULL},
     {2, "there is no option '-x'", {"check", "-xh"}, NULL},
     {1, "No such file or directory", {"graph", "--out", "@none/x.dot"}, NULL},
@@ -109,10 +121,12 @@ static const struct wrong {
     {2, "--network takes mlp or cnn, not 'rnn'", {"graph", "--network", "rnn"}, NULL},
     {2, "leave --fold away", {"graph", "--text", "--fold", "1"}, NULL},
     {2, "--fold takes", {"graph", "--fold", "0"}, NULL},
+    {2, "--text is given twice", {"graph", "--text", "--text"}, NULL},
     {1, "@none", {"info", "@none"}, NULL},
     {1, "@folder", {"info", "@folder"}, NULL},
     {1, "@file", {"info", "@file"}, NULL},
     {1, "it is not a safetensors file", {"info", "@file"}, NULL},
+    {1, "it is not a safetensors file: no header begins with '{'", {"info", "README.md"}, NULL},
     {2, "no use for the argument 'b'", {"info", "a", "b"}, NULL},
     {1, "CT_ISA is 'sse2'; it can be scalar, avx2 or avx512", {"train"}, "CT_ISA=sse2"},
     {1, "CT_NUM_THREADS", {"train"}, "CT_NUM_THREADS=0"},
@@ -353,8 +367,10 @@ START_TEST(options_change_the_weights) {
     char digests[5][65];
     scratch_make();
     for (size_t i = 0; i < 5; i++) {
+        /* --quick is --epochs 2, and stands in the place of another number. */
+        const char *first = strcmp(options[i][0], "--epochs") == 0 ? "--batch=32" : "--quick";
         run(RUN_READ, NULL,
-            WORDS("train", "--quick", options[i][0], options[i][1], "--out", scratch_path("run")));
+            WORDS("train", first, options[i][0], options[i][1], "--out", scratch_path("run")));
         ck_assert_int_eq(result.status, 0);
         strcpy(digests[i], digest_of(NULL, NULL));
         for (size_t j = 0; j < i; j++)
@@ -464,6 +480,20 @@ START_TEST(check_takes_one_op) {
 }
 END_TEST
 
+/* The last row of the table goes by its name too. */
+START_TEST(check_takes_the_network) {
+    run(RUN_READ, NULL, WORDS("check", "network", "--json"));
+    ck_assert_msg(result.status == 0 && !*result.err, "it said: %.2000s", result.err);
+    json_t *row = json_loads(result.out, 0, NULL);
+    ck_assert_msg(row != NULL, "not one row: %.2000s", result.out);
+    ck_assert_str_eq(json_string_value(json_object_get(row, "op")), "network");
+    json_decref(row);
+    run(RUN_READ, NULL, WORDS("check", "--op", "network"));
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(last_line(result.out), "1 checked, 0 failed"));
+}
+END_TEST
+
 /* A column of a row: a number, or null where there is nothing to compare. */
 static void expect_error_or_null(const json_t *row, const char *key, bool is_null) {
     const json_t *value = json_object_get(row, key);
@@ -570,6 +600,7 @@ Suite *suite_cli(void) {
     tcase_add_test(work, info_tells_what_runs);
     tcase_add_test(work, check_passes_every_op);
     tcase_add_test(work, check_takes_one_op);
+    tcase_add_test(work, check_takes_the_network);
     tcase_add_test(work, check_writes_json);
     suite_add_tcase(suite, work);
     TCase *digest = tcase_create("digest");

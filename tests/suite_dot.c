@@ -398,6 +398,71 @@ START_TEST(second_order_is_drawn) {
 }
 END_TEST
 
+/* How high above the foot of the page a node stands. */
+static double height_of(const json_t *root, size_t index) {
+    char name[24];
+    double x, y;
+    snprintf(name, sizeof name, "n%zu", index);
+    const char *place = json_string_value(json_object_get(object_named(root, name), "pos"));
+    ck_assert_int_eq(sscanf(place, "%lf,%lf", &x, &y), 2);
+    return y;
+}
+
+/* Outputs of one item, whose backward pass begins with a product of its seed and a forward value. */
+static ct_var narrow_output(int which, ct_var p) {
+    ct_var a = ct_var_select(p, 0, 0), b = ct_var_select(p, 0, 1);
+    switch (which) {
+    case 0:
+        return ct_var_sin(ct_var_mul(a, b));
+    case 1:
+        return ct_var_atan2(a, b);
+    case 2:
+        return ct_var_mul(a, b);
+    default:
+        return ct_var_exp(ct_var_sin(a));
+    }
+}
+
+/* Each backward op that a cotangent comes through stands above the one from which it comes, be the first
+   cotangent a number in its users' labels, a drawn one, or a forward value. */
+START_TEST(the_backward_pass_climbs_from_any_seed) {
+    if (!graphviz_is_here())
+        return;
+    bool on_way[64] = {false}, given = _i % 3 == 2;
+    ct_tape *tape = ct_tape_new();
+    ct_var p = leaf(tape, "p", SHAPE(2)), v = leaf(tape, "v", 0, NULL), d;
+    ct_var y = narrow_output(_i / 3, p);
+    size_t seed = given ? v.index : ct_tape_length(tape), ops = 0;
+    ck_assert_int_eq(ct_grad(y, given ? v : ct_var_null(), 1, &p, &d), CT_OK);
+    struct ct_dot_options options = ct_dot_options_init();
+    options.constants = _i % 3 == 1;
+    struct text t = draw_tape(tape, &options);
+    json_t *root = read_by_graphviz(&t);
+    ck_assert_uint_lt(tape->length, 64);
+    on_way[seed] = true;
+    for (size_t i = y.index + 1; i < tape->length; i++) {
+        const struct ct__node *node = &tape->nodes[i];
+        for (int k = 0; node->kind == CT__NODE_OP && k < node->inputs; k++) {
+            size_t input = node->in[k];
+            if (!on_way[input])
+                continue;
+            on_way[i] = true;
+            if (input == seed)
+                continue;
+            ck_assert_msg(height_of(root, i) > height_of(root, input), "%zu stands below %zu", i,
+                          input);
+            ops++;
+        }
+    }
+    ck_assert(on_way[d.index]);
+    ck_assert_uint_ge(ops, 2);
+    ck_assert_double_gt(height_of(root, p.index), height_of(root, y.index));
+    json_decref(root);
+    free(t.bytes);
+    ct_tape_free(tape);
+}
+END_TEST
+
 /* --- escapes --- */
 
 /* The labels of the crafted cases (dot/labels.json), and some that no editor would write; `shown`
@@ -633,6 +698,7 @@ Suite *suite_dot(void) {
     tcase_add_test(tc, tooltips_name_formulas_and_pulls);
     tcase_add_test(tc, errors_and_released_values_are_drawn);
     tcase_add_test(tc, second_order_is_drawn);
+    tcase_add_loop_test(tc, the_backward_pass_climbs_from_any_seed, 0, 12);
     tc = add_case(suite, "escapes");
     tcase_add_loop_test(tc, labels_come_back_unchanged, 0, COUNT(labels));
     tcase_add_test(tc, labels_may_be_empty);

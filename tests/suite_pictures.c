@@ -242,6 +242,31 @@ START_TEST(faults_are_red_from_where_they_arise) {
 }
 END_TEST
 
+/* A line ends at a space, though not in an index or a shape; a bracket in a name is none. */
+START_TEST(notes_are_not_broken_within_an_index) {
+    for (int length = 1; length < 40; length++) {
+        char name[48] = "a[", message[1024];
+        for (int i = 0; i < length; i++)
+            strcat(name, "b");
+        ct_mark mark = ct_tape_mark(tape);
+        struct draw draw = {1};
+        ct_tensor *value = draw_tensor(&draw, CT_F64, 4, (int64_t[]){2, 3, 1, 2}, 2, 3);
+        ((double *)ct_data_for_write(value))[9] = -1;
+        ct_named(ct_var_log(leaf(value, "x")), name);
+        struct text t = draw_tape(tape, NULL);
+        const char *note = strstr(t.bytes, "first_fault [");
+        ck_assert_ptr_nonnull(note);
+        snprintf(message, sizeof message, "%.*s", (int)strcspn(note, ";"), note);
+        ck_assert_msg(strstr(message, "[1, 1, 0, 1]") && strstr(message, "[2, 3, 1, 2]"), "%s",
+                      message);
+        ck_assert_msg(strstr(strstr(message, "finite\\n") + 8, "\\n") != NULL, "one line: %s",
+                      message);
+        free(t.bytes);
+        ct_tape_rewind(tape, mark);
+    }
+}
+END_TEST
+
 START_TEST(faults_of_inputs_of_tangents_and_of_the_backward_pass) {
     ct_mark mark = ct_tape_mark(tape);
     ct_var_exp(named_leaf(T1(1, QNAN), "data"));
@@ -500,6 +525,7 @@ Suite *suite_pictures(void) {
     tcase_add_test(tc, wrong_folds_are_errors);
     tcase_add_test(tc, names_of_folds_come_back);
     tcase_add_test(tc, faults_are_red_from_where_they_arise);
+    tcase_add_test(tc, notes_are_not_broken_within_an_index);
     tcase_add_test(tc, faults_of_inputs_of_tangents_and_of_the_backward_pass);
     tcase_add_test(tc, numbers_at_fault_are_drawn);
     tcase_add_test(tc, folded_scopes_show_the_faults_in_them);

@@ -72,6 +72,25 @@ START_TEST(readme_program_is_the_example) {
 }
 END_TEST
 
+/* A network that does not learn runs as well. */
+START_TEST(the_convolutional_network_learns) {
+    char path[PATH_MAX];
+    double loss, accuracy = 0;
+    int epochs = 0, end;
+    snprintf(path, sizeof path, "%s/../examples/cnn", ct_test_bin_dir());
+    run_program(&result, RUN_READ, NULL, (const char *const[]){path, NULL});
+    ck_assert_msg(result.status == 0, "%.2000s", result.err);
+    for (const char *at = result.out; *at; at += end, epochs++) {
+        end = 0;
+        sscanf(at, "epoch %*d: loss %lf, %lf %% of the held-out digits right\n%n", &loss, &accuracy,
+               &end);
+        ck_assert_msg(end > 0, "it printed %s", at);
+    }
+    ck_assert_int_ge(epochs, 5);
+    ck_assert_double_gt(accuracy, 90);
+}
+END_TEST
+
 START_TEST(examples_run) {
     DIR *folder = opendir("examples");
     ck_assert_ptr_nonnull(folder);
@@ -167,6 +186,29 @@ START_TEST(pictures_are_those_of_their_commands) {
 }
 END_TEST
 
+/* The first line of what the command prints with the word is the one that the guide shows below it. */
+START_TEST(the_listing_is_that_of_its_command) {
+    static const char shown[] = "    build/bin/cotangent graph --network cnn --text --values "
+                                "--gradients | grep logits\n\n    ";
+    char *guide = file_text("docs/seeing.md"), path[PATH_MAX], *line = strstr(guide, shown);
+    ck_assert_msg(line != NULL, "docs/seeing.md lacks the command");
+    line += strlen(shown);
+    size_t length = strcspn(line, "\n");
+    snprintf(path, sizeof path, "%s/cotangent", ct_test_bin_dir());
+    run_program(&result, RUN_READ, NULL,
+                (const char *const[]){path, "graph", "--network", "cnn", "--text", "--values",
+                                      "--gradients", NULL});
+    ck_assert_msg(result.status == 0, "%.2000s", result.err);
+    char *found = strstr(result.out, "logits");
+    ck_assert_ptr_nonnull(found);
+    while (found > result.out && found[-1] != '\n')
+        found--;
+    ck_assert_msg(strcspn(found, "\n") == length && memcmp(found, line, length) == 0,
+                  "it prints %.*s", (int)strcspn(found, "\n"), found);
+    free(guide);
+}
+END_TEST
+
 /* ---- names in the text */
 
 /* All public headers, one after the other. */
@@ -223,7 +265,9 @@ Suite *suite_readme(void) {
     tcase_add_test(tests, readme_program_is_the_example);
     tcase_add_test(tests, guide_program_runs);
     tcase_add_test(tests, examples_run);
+    tcase_add_test(tests, the_convolutional_network_learns);
     tcase_add_loop_test(tests, pictures_are_those_of_their_commands, 0, 4);
+    tcase_add_test(tests, the_listing_is_that_of_its_command);
     tcase_add_test(tests, names_in_the_guide_exist);
     suite_add_tcase(suite, tests);
     return suite;
