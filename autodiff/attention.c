@@ -9,6 +9,7 @@
 #include "tensor/fail.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* --- dropout --- */
 
@@ -21,6 +22,9 @@ ct_var ct_var_dropout(ct_var x, double p, uint64_t seed, uint64_t step, uint64_t
                              p);
     if (p == 0)
         return x;
+    char title[32];
+    snprintf(title, sizeof title, "dropout %g", p);
+    ct_scope_begin(x.tape, title);
     ct_random steps = ct_random_of(seed, step), random = ct_random_split(&steps, op);
     ct_tensor *drawn = ct_uniform(&random, CT_F64, ct_rank(t), ct_shape(t), 0, 1);
     ct_tensor *bound = ct_from_double(CT_F64, p);
@@ -28,8 +32,12 @@ ct_var ct_var_dropout(ct_var x, double p, uint64_t seed, uint64_t step, uint64_t
     ct_free(drawn);
     ct_free(bound);
     ct_var mask = ct__put_constant(x, kept);
+    if (ct_tape_status(x.tape) == CT_OK)
+        ct_named(mask, "mask");
     ct_var grown = p < 1 ? DIV(x, ct__constant_like(x, 1 - p)) : x;
-    return WHERE(mask, grown, ct__constant_like(x, 0));
+    ct_var y = WHERE(mask, grown, ct__constant_like(x, 0));
+    ct_scope_end(x.tape);
+    return y;
 }
 
 /* --- embedding --- */
@@ -90,10 +98,13 @@ ct_var ct_var_attention(ct_var q, ct_var k, ct_var v, ct_var mask) {
                              "queries are [..., n, d], keys [..., m, d] and values [..., m, e]: "
                              "the ranks %d, %d and %d were given",
                              ct_rank(t), ct_rank(keys), ct_rank(values));
+    ct_scope_begin(q.tape, "attention");
     double root = sqrt((double)ct_extent(t, -1));
     ct_var scores = ct_var_matmul(q, ct_var_transpose(k));
     scores = DIV(scores, ct__constant_like(q, root));
     if (mask.tape)
         scores = masked(scores, mask);
-    return ct_var_matmul(ct_var_softmax(scores, -1), v);
+    ct_var y = ct_var_matmul(ct_var_softmax(scores, -1), v);
+    ct_scope_end(q.tape);
+    return y;
 }

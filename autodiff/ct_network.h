@@ -4,7 +4,7 @@
  * dropout, attention, losses.
  *
  * Each is a function of variables that records ops which can be seen on the tape, so that every mode and order
- * of derivative, and every scalar type, works as for those. Convolutions and pools stand in a scope of their own, such as
+ * of derivative, and every scalar type, works as for those. Convolutions, pools, norms, dropout and attention stand in a scope, such as
  * `conv 3x3, padding 1`, which a picture can fold (ct_dot_options::fold_depth). Images are [batch, channels, space...] with one, two or three
  * axes of space; kernels are [out, in / groups, space...]. Errors stick to the tape. A variable that is optional may be
  * ct_var_null().

@@ -35,15 +35,30 @@ static ct_var per_channel(const char *who, ct_var x, ct_var v, const char *what)
     return ct_var_reshape(v, ct_rank(t) - 1, shape);
 }
 
+/* Opened and closed by name, so that a picture can fold what is between. */
+static void begin(ct_var x, const char *name) {
+    if (x.tape)
+        ct_scope_begin(x.tape, name);
+}
+
+static ct_var end(ct_var x, ct_var y) {
+    if (x.tape)
+        ct_scope_end(x.tape);
+    return y;
+}
+
 ct_var ct_var_batch_norm(ct_var x, ct_var mean, ct_var variance, ct_var scale, ct_var shift,
                          double eps) {
+    begin(x, "batch_norm");
     ct_var spread = per_channel(__func__, x, variance, "variance");
     ct_var width = ADD(spread, ct__constant_like(x, eps));
     ct_var centred = SUB(x, per_channel(__func__, x, mean, "mean"));
     ct_var y = DIV(centred, SQRT(width));
     if (scale.tape)
         y = MUL(y, per_channel(__func__, x, scale, "scale"));
-    return shift.tape ? ADD(y, per_channel(__func__, x, shift, "shift")) : y;
+    if (shift.tape)
+        y = ADD(y, per_channel(__func__, x, shift, "shift"));
+    return end(x, y);
 }
 
 ct_status ct_var_batch_moments(ct_var x, ct_var *mean, ct_var *variance) {
@@ -89,6 +104,7 @@ ct_var ct_var_batch_norm_train(ct_var x, ct_var scale, ct_var shift, double eps,
         shape[i] = ct_shape(t)[i < 2 ? 1 - i : i];
         items *= i == 1 ? 1 : ct_shape(t)[i];
     }
+    begin(x, "batch_norm");
     ct_var turned = exchange(x);
     ct_var rows = ct_var_reshape(turned, 2, (int64_t[]){shape[0], items});
     if (mean)
@@ -98,11 +114,13 @@ ct_var ct_var_batch_norm_train(ct_var x, ct_var scale, ct_var shift, double eps,
     ct_var y = ct_var_layer_norm(rows, 1, ct_var_null(), ct_var_null(), eps);
     y = ct_var_reshape(y, rank, shape);
     if (!ct__operand(y))
-        return ct__null_of(x);
+        return end(x, ct__null_of(x));
     y = exchange(y);
     if (scale.tape)
         y = MUL(y, per_channel(__func__, x, scale, "scale"));
-    return shift.tape ? ADD(y, per_channel(__func__, x, shift, "shift")) : y;
+    if (shift.tape)
+        y = ADD(y, per_channel(__func__, x, shift, "shift"));
+    return end(x, y);
 }
 
 ct_status ct_batch_norm_track(ct_tensor *mean, ct_tensor *variance, const ct_tensor *batch_mean,
@@ -142,7 +160,11 @@ ct_var ct_var_rms_norm(ct_var x, ct_var scale, double eps) {
     if (s && (ct_rank(t) < 1 || ct_rank(s) != 1 || ct_shape(s)[0] != ct_extent(t, -1)))
         return ct__fail_call(__func__, 2, (ct_var[]){x, scale}, CT_ESHAPE,
                              "the scale needs one number per item of the last axis of x");
+    ct_scope_begin(x.tape, "rms_norm");
     ct_var square = ct_var_mean(SQUARE(x), -1, true);
     ct_var y = DIV(x, SQRT(ADD(square, ct__constant_like(x, eps))));
-    return scale.tape ? MUL(y, scale) : y;
+    if (scale.tape)
+        y = MUL(y, scale);
+    ct_scope_end(x.tape);
+    return y;
 }

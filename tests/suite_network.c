@@ -309,8 +309,9 @@ START_TEST(training_batches_tell_their_moments) {
     refused(CT_ESHAPE, "rank 1 was given");
     x = leaf(T2(1, 2, 1, 2));
     ct_var_batch_norm_train(x, leaf(T1(1)), ct_var_null(), 1e-3, NULL, NULL);
-    refused(CT_ESHAPE, "batch_norm_train(f64[1, 2], f64[1]): the scale needs one number per channel, axis 1 of "
-            "x: [2], and has [1]");
+    refused(CT_ESHAPE, "batch_norm_train(f64[1, 2], f64[1]) in batch_norm: the scale needs one "
+                       "number per channel, axis 1 of "
+                       "x: [2], and has [1]");
 }
 END_TEST
 
@@ -452,7 +453,9 @@ START_TEST(losses_do_not_broadcast) {
     refused(CT_EINVAL, "there is no reduction 9");
     x = leaf(T1(1)), t = leaf(T1(2));
     ct_var_huber(x, t, 0, CT_REDUCE_SUM);
-    refused(CT_EDOMAIN, "huber(f64[1], f64[1]): the bound between square and line is positive and finite, not 0");
+    refused(
+        CT_EDOMAIN,
+        "huber(f64[1], f64[1]): the bound between square and line is positive and finite, not 0");
 }
 END_TEST
 
