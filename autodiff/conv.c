@@ -31,6 +31,10 @@ static const char too_many[] = "there are too many groups, kernels or places";
 /* `per_group` is the extent of the kernels' axis 1. */
 static bool open_conv(struct conv *c, ct_var x, ct_var w, const struct ct_window *window) {
     const ct_tensor *a = ct__operand(x), *k = a ? ct__operand(w) : NULL;
+    if (a && !w.tape)
+        ct__fail_call(c->who, 1, &x, CT_EINVAL,
+                      "the kernels are the null variable, of no tape (a parameter has a variable "
+                      "after ct_params_record())");
     if (!a || !k)
         return false;
     c->x = x, c->w = w;

@@ -34,6 +34,8 @@ bool ct__check_reduction(const char *who, ct_var x, enum ct_reduction reduction)
 bool ct__fit_loss(const char *who, ct_var x, ct_var target, enum ct_reduction reduction) {
     const ct_tensor *a = ct__operand(x), *b = a ? ct__operand(target) : NULL;
     char have[CT__SHAPE_TEXT_BYTES], want[CT__SHAPE_TEXT_BYTES];
+    if (a && !target.tape)
+        ct__fail_call(who, 1, &x, CT_EINVAL, "the target is the null variable, of no tape");
     if (!a || !b || !ct__check_reduction(who, x, reduction))
         return false;
     if (ct_same_shape(a, b))

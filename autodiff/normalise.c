@@ -26,6 +26,9 @@ static ct_var fail_channels(const char *who, ct_var x, ct_var v, const char *wha
 static ct_var per_channel(const char *who, ct_var x, ct_var v, const char *what) {
     const ct_tensor *t = ct__operand(x), *c = t ? ct__operand(v) : NULL;
     int64_t shape[CT_MAX_RANK];
+    if (t && !v.tape)
+        return ct__fail_call(who, 1, &x, CT_EINVAL, "the %s is the null variable, of no tape",
+                             what);
     if (!c)
         return ct__null_of(x);
     if (ct_rank(t) < 2 || ct_rank(c) != 1 || ct_shape(c)[0] != ct_shape(t)[1])

@@ -452,6 +452,15 @@ START_TEST(losses_do_not_broadcast) {
     ct_var_l1(x, t, (enum ct_reduction)9);
     refused(CT_EINVAL, "there is no reduction 9");
     x = leaf(T1(1)), t = leaf(T1(2));
+    ct_var_l1(x, ct_var_null(), CT_REDUCE_SUM);
+    refused(CT_EINVAL, "l1(f64[1]): the target is the null variable");
+    x = leaf(T2(2, 1, 1, 2));
+    ct_var_batch_norm(x, ct_var_null(), leaf(T1(1)), ct_var_null(), ct_var_null(), 0);
+    refused(CT_EINVAL, "batch_norm(f64[2, 1]) in batch_norm: the mean is the null variable");
+    x = leaf(ct_ones(CT_F64, 3, (int64_t[]){1, 1, 3}));
+    ct_var_conv(x, ct_var_null(), ct_var_null(), NULL);
+    refused(CT_EINVAL, "conv(f64[1, 1, 3]) in conv: the kernels are the null variable");
+    x = leaf(T1(1)), t = leaf(T1(2));
     ct_var_huber(x, t, 0, CT_REDUCE_SUM);
     refused(
         CT_EDOMAIN,
