@@ -84,17 +84,16 @@ static bool shapes_fit(const char *who, ct_var x, const ct_tensor *t, const ct_t
     ct__format_shape(have, sizeof have, ct_rank(t), ct_shape(t));
     ct__format_shape(want, sizeof want, ct_rank(labels), ct_shape(labels));
     if (!fit)
-        ct__tape_fail_in(
-            who, x.tape, CT_ESHAPE,
+        ct__fail_call(
+            who, 1, &x, CT_ESHAPE,
             "a loss does not broadcast: scores are [n, classes, ...] and labels [n, ...]; "
             "given %s and %s",
             have, want);
     else if (c->weights && (ct_rank(c->weights) != 1 || ct_shape(c->weights)[0] != ct_shape(t)[1]))
-        ct__tape_fail_in(who, x.tape, CT_ESHAPE,
-                         "the weights need one number for each of %lld classes",
-                         (long long)ct_shape(t)[1]);
+        ct__fail_call(who, 1, &x, CT_ESHAPE, "the weights need one number for each of %lld classes",
+                      (long long)ct_shape(t)[1]);
     else if (!(c->smoothing >= 0 && c->smoothing <= 1))
-        ct__tape_fail_in(who, x.tape, CT_EDOMAIN, "smoothing lies in 0 to 1");
+        ct__fail_call(who, 1, &x, CT_EDOMAIN, "smoothing lies in 0 to 1, and is %g", c->smoothing);
     else
         return true;
     return false;

@@ -7,6 +7,7 @@
 /* A convolution in numbers. */
 struct conv {
     const char *who;
+    ct_var x, w;
     int space;
     int64_t batch, in, out, groups;
     int64_t kernel[CT_MAX_SPACE], places[CT_MAX_SPACE];
@@ -19,9 +20,9 @@ static bool fail_shapes(const struct conv *c, ct_var x, const ct_tensor *a, cons
     char image[CT__SHAPE_TEXT_BYTES], kernels[CT__SHAPE_TEXT_BYTES];
     ct__format_shape(image, sizeof image, ct_rank(a), ct_shape(a));
     ct__format_shape(kernels, sizeof kernels, ct_rank(w), ct_shape(w));
-    ct__tape_fail_in(c->who, x.tape, CT_ESHAPE,
-                     "%s: the image is %s, the kernels are %s, in %lld group%s", what, image,
-                     kernels, (long long)c->groups, c->groups == 1 ? "" : "s");
+    ct__fail_call(c->who, 2, (ct_var[]){x, c->w}, CT_ESHAPE,
+                  "%s: the image is %s, the kernels are %s, in %lld group%s", what, image, kernels,
+                  (long long)c->groups, c->groups == 1 ? "" : "s");
     return false;
 }
 
@@ -30,8 +31,13 @@ static const char too_many[] = "there are too many groups, kernels or places";
 /* `per_group` is the extent of the kernels' axis 1. */
 static bool open_conv(struct conv *c, ct_var x, ct_var w, const struct ct_window *window) {
     const ct_tensor *a = ct__operand(x), *k = a ? ct__operand(w) : NULL;
+    if (a && !w.tape)
+        ct__fail_call(c->who, 1, &x, CT_EINVAL,
+                      "the kernels are the null variable, of no tape (a parameter has a variable "
+                      "after ct_params_record())");
     if (!a || !k)
         return false;
+    c->x = x, c->w = w;
     c->window = ct__filled(window);
     c->groups = c->window.groups;
     c->space = ct_rank(a) - 2;
@@ -40,8 +46,8 @@ static bool open_conv(struct conv *c, ct_var x, ct_var w, const struct ct_window
                            "images are [batch, channels, space...] and kernels [out, in / groups, "
                            "space...] with 1 to 3 axes of space");
     if (c->groups < 1) {
-        ct__tape_fail_in(c->who, x.tape, CT_EINVAL,
-                         "channels are taken in 1 group or more, not %lld", (long long)c->groups);
+        ct__fail_call(c->who, 2, (ct_var[]){x, w}, CT_EINVAL,
+                      "channels are taken in 1 group or more, not %lld", (long long)c->groups);
         return false;
     }
     c->batch = ct_shape(a)[0];
@@ -69,6 +75,14 @@ static bool count_places(struct conv *c) {
            !__builtin_mul_overflow(c->in, c->kernels, &items);
 }
 
+static ct_var fail_bias(const struct conv *c, ct_var bias, const ct_tensor *b) {
+    char have[CT__SHAPE_TEXT_BYTES];
+    ct__format_shape(have, sizeof have, ct_rank(b), ct_shape(b));
+    return ct__fail_call(c->who, 3, (ct_var[]){c->x, c->w, bias}, CT_ESHAPE,
+                         "the bias needs the shape [%lld]: one number per output channel, not %s",
+                         (long long)c->out, have);
+}
+
 static ct_var with_bias(const struct conv *c, ct_var y, ct_var bias) {
     int64_t shape[1 + CT_MAX_SPACE] = {c->out};
     if (!bias.tape)
@@ -77,9 +91,7 @@ static ct_var with_bias(const struct conv *c, ct_var y, ct_var bias) {
     if (!b || !ct__operand(y))
         return ct__null_of(y);
     if (ct_rank(b) != 1 || ct_shape(b)[0] != c->out)
-        return ct__tape_fail_in(c->who, y.tape, CT_ESHAPE,
-                                "the bias needs the shape [%lld]: one number per output channel",
-                                (long long)c->out);
+        return fail_bias(c, bias, b);
     for (int s = 0; s < c->space; s++)
         shape[1 + s] = 1;
     ct_var wide = ct_var_reshape(bias, 1 + c->space, shape);

@@ -12,7 +12,8 @@
  * inputs' scalar type, owned by the caller. On failure outputs are untouched; an error of the
  * function's tape is passed on with its message. Nothing is kept between calls. What a function makes of values by
  * other means than recording (ct_value(), these functions called inside it) is a constant to its derivative;
- * ct_grad() on its tape is not, nor a custom op.
+ * ct_grad() on its tape is not, nor a custom op. A function reads variables through its inputs alone: one of another tape
+ * beside them is CT_EINVAL, on both tapes, and the message says which operand of which op it is.
  */
 #ifndef CT_DERIVATIVES_H
 #define CT_DERIVATIVES_H

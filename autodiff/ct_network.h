@@ -4,7 +4,7 @@
  * dropout, attention, losses.
  *
  * Each is a function of variables that records ops which can be seen on the tape, so that every mode and order
- * of derivative, and every scalar type, works as for those. Convolutions and pools stand in a scope of their own, such as
+ * of derivative, and every scalar type, works as for those. Convolutions, pools, norms, dropout and attention stand in a scope, such as
  * `conv 3x3, padding 1`, which a picture can fold (ct_dot_options::fold_depth). Images are [batch, channels, space...] with one, two or three
  * axes of space; kernels are [out, in / groups, space...]. Errors stick to the tape. A variable that is optional may be
  * ct_var_null().
@@ -53,6 +53,8 @@ CT_API ct_var ct_var_conv_transpose(ct_var x, ct_var w, ct_var bias,
  * A window that lies in the padding alone has no maximum and no mean: CT_ESHAPE, for all pools. What PyTorch calls
  * ceil_mode is padding after the image alone: as much as makes the last window whole.
  * @param kernel  the extents of a window, one per axis of space
+ * @param window  NULL for strides and dilations of 1 without padding, here and in ct_var_avg_pool(): set the stride to
+ *                the kernel for windows side by side, which is PyTorch's default
  */
 CT_API ct_var ct_var_max_pool(ct_var x, const int64_t *kernel, const struct ct_window *window);
 /** The mean of each window; @p count_padding says whether padding counts, as zeros, in the number of items. */

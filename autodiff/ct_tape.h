@@ -7,7 +7,8 @@
  * intermediate tensor, so expressions nest and nothing leaks.
  *
  * Errors: the first error sticks to the tape with the op, the node number and the operand shapes;
- * later calls do nothing and return a null variable. Check ct_tape_status() once, at the end.
+ * later calls do nothing and return a null variable. Check ct_tape_status() once, at the end. A call all of whose
+ * variables are ct_var_null() has no tape, and sets ct_error() alone.
  *
  * Order: a gradient with several contributions is their sum in the order of the tape, and C leaves
  * open in which order the arguments of a call are evaluated. Where two arguments of one call record,
@@ -169,7 +170,7 @@ CT_API ct_var ct_var_flip(ct_var x, int axis);
 CT_API ct_var ct_var_select(ct_var x, int axis, int64_t index);
 CT_API ct_var ct_var_expand_dims(ct_var x, int axis);
 CT_API ct_var ct_var_squeeze(ct_var x, int axis);
-/** x[..., index[...]]: one item of the last axis per row; @p index is i64 of x's leading shape. */
+/** x[..., index[...]]: one item of the last axis per row; @p index is i64 or i32 of x's leading shape. */
 CT_API ct_var ct_var_pick(ct_var x, ct_var index);
 /** The transpose of ct_var_pick(): zeros of extent @p extent on a new last axis, x at the index. */
 CT_API ct_var ct_var_place(ct_var x, ct_var index, int64_t extent);
@@ -219,7 +220,7 @@ CT_API ct_var ct_var_log_softmax(ct_var x, int axis);
 CT_API ct_var ct_var_layer_norm(ct_var x, int axis, ct_var scale, ct_var shift, double eps);
 /** How a loss gathers its rows. */
 enum ct_reduction { CT_REDUCE_MEAN, CT_REDUCE_SUM, CT_REDUCE_NONE };
-/** -log_softmax(logits)[i, label[i]]; logits [n, classes], labels i64 [n] in range. */
+/** -log_softmax(logits)[i, label[i]]; logits [n, classes], labels i64 or i32 [n] in range. */
 CT_API ct_var ct_var_cross_entropy(ct_var logits, ct_var labels, enum ct_reduction reduction);
 /** (x - target)^2, gathered; the shapes must be equal: losses do not broadcast. */
 CT_API ct_var ct_var_mse(ct_var x, ct_var target, enum ct_reduction reduction);

@@ -4,25 +4,47 @@
 
 #include "tensor/fail.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+ct_var ct__fail_call(const char *who, int n, const ct_var *in, ct_status code, const char *format,
+                     ...) {
+    const ct_tensor *values[CT__MAX_INPUTS];
+    char reason[CT__MESSAGE_BYTES];
+    int given = 0;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    for (int i = 0; i < n && given < CT__MAX_INPUTS; i++)
+        if ((values[given] = ct__live_value(in[i])) != NULL)
+            given++;
+    ct__fail(code, who, "%s", reason);
+    return ct__fail_named(in[0].tape, who, who + strlen("ct_var_"), given, values);
+}
+
 bool ct__check_reduction(const char *who, ct_var x, enum ct_reduction reduction) {
     if (reduction == CT_REDUCE_MEAN || reduction == CT_REDUCE_SUM || reduction == CT_REDUCE_NONE)
         return true;
-    ct__tape_fail_in(who, x.tape, CT_EINVAL, "there is no reduction %d", (int)reduction);
+    ct__fail_call(who, 1, &x, CT_EINVAL, "there is no reduction %d", (int)reduction);
     return false;
 }
 
 bool ct__fit_loss(const char *who, ct_var x, ct_var target, enum ct_reduction reduction) {
     const ct_tensor *a = ct__operand(x), *b = a ? ct__operand(target) : NULL;
     char have[CT__SHAPE_TEXT_BYTES], want[CT__SHAPE_TEXT_BYTES];
+    if (a && !target.tape)
+        ct__fail_call(who, 1, &x, CT_EINVAL, "the target is the null variable, of no tape");
     if (!a || !b || !ct__check_reduction(who, x, reduction))
         return false;
     if (ct_same_shape(a, b))
         return true;
     ct__format_shape(have, sizeof have, ct_rank(a), ct_shape(a));
     ct__format_shape(want, sizeof want, ct_rank(b), ct_shape(b));
-    ct__tape_fail_in(who, x.tape, CT_ESHAPE,
-                     "a loss does not broadcast: it needs equal shapes and was given %s and %s",
-                     have, want);
+    ct__fail_call(who, 2, (ct_var[]){x, target}, CT_ESHAPE,
+                  "a loss does not broadcast: it needs equal shapes and was given %s and %s", have,
+                  want);
     return false;
 }
 
@@ -46,8 +68,9 @@ static ct_var huber(const char *who, ct_var x, ct_var target, double delta,
     if (!ct__fit_loss(who, x, target, reduction))
         return ct__null_of(x);
     if (!(delta > 0) || isinf(delta))
-        return ct__tape_fail_in(who, x.tape, CT_EDOMAIN,
-                                "the bound between square and line is positive and finite");
+        return ct__fail_call(who, 2, (ct_var[]){x, target}, CT_EDOMAIN,
+                             "the bound between square and line is positive and finite, not %g",
+                             delta);
     ct_var gap = SUB(x, target), distance = ABS(gap), bound = ct__constant_like(x, delta);
     ct_var half = ct__constant_like(x, 0.5);
     ct_var square = MUL(half, SQUARE(gap));
@@ -92,10 +115,9 @@ static bool check_weights(const char *who, ct_var x, ct_var weights) {
     char have[CT__SHAPE_TEXT_BYTES], want[CT__SHAPE_TEXT_BYTES];
     ct__format_shape(have, sizeof have, ct_rank(w), ct_shape(w));
     ct__format_shape(want, sizeof want, ct_rank(t), ct_shape(t));
-    ct__tape_fail_in(
-        who, x.tape, CT_ESHAPE,
-        "weights are one number, or one for each item of the last axis: given %s for %s", have,
-        want);
+    ct__fail_call(who, 2, (ct_var[]){x, weights}, CT_ESHAPE,
+                  "weights are one number, or one for each item of the last axis: given %s for %s",
+                  have, want);
     return false;
 }
 

@@ -5,6 +5,11 @@
 #include "autodiff/ct_network.h"
 #include "autodiff/pull_words.h"
 
+/* The sticky error of a composition: node, name, operands and scope, as an op's has them, and the reason. `who` is
+   the public function, ct_var_NAME; operands that are not there are left out. */
+ct_var ct__fail_call(const char *who, int n, const ct_var *in, ct_status code, const char *format,
+                     ...) __attribute__((format(printf, 5, 6)));
+
 /* A constant of x's scalar type. */
 static inline ct_var ct__constant_like(ct_var x, double value) {
     const ct_tensor *t = ct__operand(x);

@@ -9,30 +9,59 @@
 
 /* --- batches --- */
 
+static ct_var fail_channels(const char *who, ct_var x, ct_var v, const char *what) {
+    const ct_tensor *t = ct__value_of(x), *c = ct__value_of(v);
+    const ct_var in[] = {x, v};
+    char have[CT__SHAPE_TEXT_BYTES];
+    ct__format_shape(have, sizeof have, ct_rank(c), ct_shape(c));
+    if (ct_rank(t) < 2)
+        return ct__fail_call(who, 2, in, CT_ESHAPE,
+                             "x needs a batch and channels: rank %d was given", ct_rank(t));
+    return ct__fail_call(who, 2, in, CT_ESHAPE,
+                         "the %s needs one number per channel, axis 1 of x: [%lld], and has %s",
+                         what, (long long)ct_shape(t)[1], have);
+}
+
 /* [channels] against axis 1 of x. */
-static ct_var per_channel(ct_var x, ct_var v) {
+static ct_var per_channel(const char *who, ct_var x, ct_var v, const char *what) {
     const ct_tensor *t = ct__operand(x), *c = t ? ct__operand(v) : NULL;
     int64_t shape[CT_MAX_RANK];
+    if (t && !v.tape)
+        return ct__fail_call(who, 1, &x, CT_EINVAL, "the %s is the null variable, of no tape",
+                             what);
     if (!c)
         return ct__null_of(x);
     if (ct_rank(t) < 2 || ct_rank(c) != 1 || ct_shape(c)[0] != ct_shape(t)[1])
-        return ct__tape_fail_in(
-            "ct_var_batch_norm", x.tape, CT_ESHAPE,
-            "mean, variance, scale and shift need one number per channel, axis 1 of x");
+        return fail_channels(who, x, v, what);
     for (int i = 1; i < ct_rank(t); i++)
         shape[i - 1] = i == 1 ? ct_shape(t)[1] : 1;
     return ct_var_reshape(v, ct_rank(t) - 1, shape);
 }
 
+/* Opened and closed by name, so that a picture can fold what is between. */
+static void begin(ct_var x, const char *name) {
+    if (x.tape)
+        ct_scope_begin(x.tape, name);
+}
+
+static ct_var end(ct_var x, ct_var y) {
+    if (x.tape)
+        ct_scope_end(x.tape);
+    return y;
+}
+
 ct_var ct_var_batch_norm(ct_var x, ct_var mean, ct_var variance, ct_var scale, ct_var shift,
                          double eps) {
-    ct_var spread = per_channel(x, variance);
+    begin(x, "batch_norm");
+    ct_var spread = per_channel(__func__, x, variance, "variance");
     ct_var width = ADD(spread, ct__constant_like(x, eps));
-    ct_var centred = SUB(x, per_channel(x, mean));
+    ct_var centred = SUB(x, per_channel(__func__, x, mean, "mean"));
     ct_var y = DIV(centred, SQRT(width));
     if (scale.tape)
-        y = MUL(y, per_channel(x, scale));
-    return shift.tape ? ADD(y, per_channel(x, shift)) : y;
+        y = MUL(y, per_channel(__func__, x, scale, "scale"));
+    if (shift.tape)
+        y = ADD(y, per_channel(__func__, x, shift, "shift"));
+    return end(x, y);
 }
 
 ct_status ct_var_batch_moments(ct_var x, ct_var *mean, ct_var *variance) {
@@ -41,13 +70,13 @@ ct_status ct_var_batch_moments(ct_var x, ct_var *mean, ct_var *variance) {
     if (!t)
         return x.tape ? ct_tape_status(x.tape) : CT_EINVAL;
     if (ct_rank(t) < 2) {
-        ct__tape_fail_in(__func__, x.tape, CT_ESHAPE,
-                         "x needs a batch and channels: rank %d was given", ct_rank(t));
+        ct__fail_call(__func__, 1, &x, CT_ESHAPE, "x needs a batch and channels: rank %d was given",
+                      ct_rank(t));
         return ct_tape_status(x.tape);
     }
     if (!mean || !variance) {
-        ct__tape_fail_in(__func__, x.tape, CT_EINVAL, "the place of the %s is NULL",
-                         mean ? "variance" : "mean");
+        ct__fail_call(__func__, 1, &x, CT_EINVAL, "the place of the %s is NULL",
+                      mean ? "variance" : "mean");
         return ct_tape_status(x.tape);
     }
     for (int i = 0; i < ct_rank(t); i++)
@@ -72,12 +101,13 @@ ct_var ct_var_batch_norm_train(ct_var x, ct_var scale, ct_var shift, double eps,
         return ct__null_of(x);
     int rank = ct_rank(t);
     if (rank < 2)
-        return ct__tape_fail_in(__func__, x.tape, CT_ESHAPE,
-                                "x needs a batch and channels: rank %d was given", rank);
+        return ct__fail_call(__func__, 1, &x, CT_ESHAPE,
+                             "x needs a batch and channels: rank %d was given", rank);
     for (int i = 0; i < rank; i++) {
         shape[i] = ct_shape(t)[i < 2 ? 1 - i : i];
         items *= i == 1 ? 1 : ct_shape(t)[i];
     }
+    begin(x, "batch_norm");
     ct_var turned = exchange(x);
     ct_var rows = ct_var_reshape(turned, 2, (int64_t[]){shape[0], items});
     if (mean)
@@ -87,11 +117,13 @@ ct_var ct_var_batch_norm_train(ct_var x, ct_var scale, ct_var shift, double eps,
     ct_var y = ct_var_layer_norm(rows, 1, ct_var_null(), ct_var_null(), eps);
     y = ct_var_reshape(y, rank, shape);
     if (!ct__operand(y))
-        return ct__null_of(x);
+        return end(x, ct__null_of(x));
     y = exchange(y);
     if (scale.tape)
-        y = MUL(y, per_channel(x, scale));
-    return shift.tape ? ADD(y, per_channel(x, shift)) : y;
+        y = MUL(y, per_channel(__func__, x, scale, "scale"));
+    if (shift.tape)
+        y = ADD(y, per_channel(__func__, x, shift, "shift"));
+    return end(x, y);
 }
 
 ct_status ct_batch_norm_track(ct_tensor *mean, ct_tensor *variance, const ct_tensor *batch_mean,
@@ -129,9 +161,13 @@ ct_var ct_var_rms_norm(ct_var x, ct_var scale, double eps) {
     if (!t || (scale.tape && !s))
         return ct__null_of(x);
     if (s && (ct_rank(t) < 1 || ct_rank(s) != 1 || ct_shape(s)[0] != ct_extent(t, -1)))
-        return ct__tape_fail_in(__func__, x.tape, CT_ESHAPE,
-                                "the scale needs one number per item of the last axis of x");
+        return ct__fail_call(__func__, 2, (ct_var[]){x, scale}, CT_ESHAPE,
+                             "the scale needs one number per item of the last axis of x");
+    ct_scope_begin(x.tape, "rms_norm");
     ct_var square = ct_var_mean(SQUARE(x), -1, true);
     ct_var y = DIV(x, SQRT(ADD(square, ct__constant_like(x, eps))));
-    return scale.tape ? MUL(y, scale) : y;
+    if (scale.tape)
+        y = MUL(y, scale);
+    ct_scope_end(x.tape);
+    return y;
 }

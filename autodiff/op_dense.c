@@ -59,6 +59,8 @@ static ct_var pull(const struct ct__pull *p, int argument) {
 
 /* Without a bias the product is all that there is. */
 static ct_var without_bias(ct_var x, ct_var w, enum ct_op activation) {
+    if (!x.tape || !w.tape) // which the op itself says
+        return ct__record(CT_OP_dense, 2, (ct_var[]){x, w}, &(struct ct__attr){0});
     const ct_tensor *t = ct__operand(x), *m = t ? ct__operand(w) : NULL;
     if (!m)
         return ct__null_of(x);

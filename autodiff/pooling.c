@@ -13,8 +13,8 @@ static int space_of(const char *who, ct_var x) {
     if (t && ct_rank(t) >= 3 && ct_rank(t) <= 2 + CT_MAX_SPACE)
         return ct_rank(t) - 2;
     if (t)
-        ct__tape_fail_in(
-            who, x.tape, CT_ESHAPE,
+        ct__fail_call(
+            who, 1, &x, CT_ESHAPE,
             "an image is [batch, channels, space...] with 1 to 3 axes of space: rank %d was given",
             ct_rank(t));
     return 0;
@@ -45,8 +45,8 @@ static ct_var flat_windows(const char *who, ct_var x, int space, const int64_t *
     for (int s = 0; s < space; s++) {
         order[s] = 2 + space + s;
         if (__builtin_mul_overflow(shape[0], kernel[s], &shape[0]))
-            return ct__tape_fail_in(who, x.tape, CT_EOVERFLOW,
-                                    "windows of so many items cannot be counted");
+            return ct__fail_call(who, 1, &x, CT_EOVERFLOW,
+                                 "windows of so many items cannot be counted");
     }
     for (int i = 0; i < 2 + space; i++) {
         order[space + i] = i;
@@ -70,7 +70,7 @@ static bool check_pool(const char *who, ct_var x, const int64_t *kernel, const s
     if (!*space)
         return false;
     if (!kernel) {
-        ct__tape_fail_in(who, x.tape, CT_EINVAL, "the extents of the windows are NULL");
+        ct__fail_call(who, 1, &x, CT_EINVAL, "the extents of the windows are NULL");
         return false;
     }
     return ct__check_windows(who, x, *space, kernel, w);
@@ -81,11 +81,10 @@ static bool check_cover(const char *who, ct_var x, int space, const int64_t *ker
     const int64_t *shape = ct_shape(ct__value_of(x));
     for (int s = 0; s < space; s++)
         if ((w->before[s] || w->after[s]) && !covers(shape[2 + s], kernel[s], w, s)) {
-            ct__tape_fail_in(
-                who, x.tape, CT_ESHAPE,
-                "axis %d of space: with %lld + %lld of padding, a window of %lld items "
-                "lies in the padding alone",
-                s, (long long)w->before[s], (long long)w->after[s], (long long)kernel[s]);
+            ct__fail_call(who, 1, &x, CT_ESHAPE,
+                          "axis %d of space: with %lld + %lld of padding, a window of %lld items "
+                          "lies in the padding alone",
+                          s, (long long)w->before[s], (long long)w->after[s], (long long)kernel[s]);
             return false;
         }
     return true;
@@ -180,16 +179,15 @@ static ct_tensor *winners(const ct_tensor *x, int space, const int64_t *kernel,
     return NULL;
 }
 
-static ct_var largest_of(ct_var x, int space, const int64_t *kernel,
-                         const struct ct_window *w) {
+static ct_var largest_of(ct_var x, int space, const int64_t *kernel, const struct ct_window *w) {
     const ct_tensor *t = ct__value_of(x);
     int64_t shape[2 + CT_MAX_SPACE] = {ct_shape(t)[0], ct_shape(t)[1]}, items = 1, all = 1;
     for (int s = 0; s < space; s++) {
         shape[2 + s] = ct__places(ct_shape(t)[2 + s], kernel[s], w, s);
         if (__builtin_mul_overflow(items, ct_shape(t)[2 + s], &items) ||
             __builtin_mul_overflow(all, shape[2 + s], &all))
-            return ct__tape_fail_in("ct_var_max_pool", x.tape, CT_EOVERFLOW,
-                                    "an image of so many items cannot be counted");
+            return ct__fail_call("ct_var_max_pool", 1, &x, CT_EOVERFLOW,
+                                 "an image of so many items cannot be counted");
     }
     ct_var at = ct__put_constant(x, winners(t, space, kernel, w, shape + 2, all));
     ct_var flat = ct_var_reshape(x, 3, (int64_t[]){shape[0], shape[1], items});

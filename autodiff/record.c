@@ -55,19 +55,46 @@ ct_var ct__fail_op(ct_tape *tape, enum ct_op op, int n, const ct_tensor *const i
 
 /* --- operands --- */
 
+/* The sticky errors of both tapes. */
+static void fail_foreign(ct_tape *tape, const char *verb, int i, ct_var v) {
+    static const char why[] = "the operands belong to different tapes; a function reads variables "
+                              "of others through its inputs alone";
+    const char *op = verb ? verb : "the op";
+    char scope[CT__SCOPE_BYTES];
+    ct__describe_scope(tape, tape->scope, scope);
+    ct__tape_fail(v.tape, CT_EINVAL, "operand %d of %s is of another tape than those before it: %s",
+                  i, op, why);
+    ct__tape_fail(tape, CT_EINVAL,
+                  "node %zu%s%s: operand %d of %s is of another tape than those before it: %s",
+                  tape->length, scope[0] ? " in " : "", scope, i, op, why);
+}
+
+static void fail_null(ct_tape *tape, const char *verb, int i) {
+    const char *op = verb ? verb : "the op";
+    char scope[CT__SCOPE_BYTES];
+    ct__describe_scope(tape, tape->scope, scope);
+    ct__tape_fail(
+        tape, CT_EINVAL,
+        "node %zu%s%s: operand %d of %s is the null variable, of no tape (a parameter has "
+        "a variable after ct_params_record())",
+        tape->length, scope[0] ? " in " : "", scope, i, op);
+}
+
 /* The tape of the operands, or NULL after an error. */
-static ct_tape *tape_of(int n, const ct_var *in) {
+static ct_tape *tape_of(const char *verb, int n, const ct_var *in) {
     ct_tape *tape = NULL;
     for (int i = 0; i < n && !tape; i++)
         tape = in[i].tape;
     if (!tape) {
-        ct__fail_null_operand("tape");
+        ct__fail(CT_EINVAL, "ct_tape",
+                 "all operands of %s are null variables, of no tape (a parameter has a variable "
+                 "after ct_params_record())",
+                 verb ? verb : "the op");
         return NULL;
     }
     for (int i = 0; i < n; i++)
         if (in[i].tape && in[i].tape != tape) {
-            ct__tape_fail(tape, CT_EINVAL, "the operands belong to different tapes");
-            ct__tape_fail(in[i].tape, CT_EINVAL, "the operands belong to different tapes");
+            fail_foreign(tape, verb, i, in[i]);
             return NULL;
         }
     return tape;
@@ -80,10 +107,11 @@ const ct_tensor *ct__operand(ct_var v) {
     return node ? node->value : NULL;
 }
 
-static bool values_of(ct_tape *tape, int n, const ct_var *in, const ct_tensor *values[]) {
+static bool values_of(const char *verb, ct_tape *tape, int n, const ct_var *in,
+                      const ct_tensor *values[]) {
     for (int i = 0; i < n; i++) {
         if (!in[i].tape)
-            ct__tape_fail(tape, CT_EINVAL, "an operand is the null variable");
+            fail_null(tape, verb, i);
         values[i] = in[i].tape ? ct__operand(in[i]) : NULL;
         if (!values[i])
             return false;
@@ -92,8 +120,8 @@ static bool values_of(ct_tape *tape, int n, const ct_var *in, const ct_tensor *v
 }
 
 ct_tape *ct__operands(int n, const ct_var *in, const ct_tensor *values[]) {
-    ct_tape *tape = tape_of(n, in);
-    return tape && values_of(tape, n, in, values) ? tape : NULL;
+    ct_tape *tape = tape_of(NULL, n, in);
+    return tape && values_of(NULL, tape, n, in, values) ? tape : NULL;
 }
 
 static inline ct_tensor *value_of(enum ct_op op, int n, const ct_var *in,
@@ -164,12 +192,14 @@ static inline ct_tape *find_operands(int n, const ct_var *in, const ct_tensor *v
 }
 
 /* The null variable that an op on wrong operands is, after the error that says what is wrong. */
-static ct_var refuse_operands(int n, const ct_var *in) {
+static ct_var refuse_operands(enum ct_op op, int n, const ct_var *in) {
     const ct_tensor *values[CT__MAX_INPUTS];
-    ct_tape *tape = tape_of(n, in);
+    const struct ct__op_record *record = ct__op_record(op);
+    const char *verb = record ? record->verb : ct_op_name(op);
+    ct_tape *tape = tape_of(verb, n, in);
     if (!tape)
         return ct_var_null();
-    values_of(tape, n, in, values);
+    values_of(verb, tape, n, in, values);
     return (ct_var){tape, CT__NO_NODE, 0};
 }
 
@@ -177,7 +207,7 @@ ct_var ct__record(enum ct_op op, int n, const ct_var *in, const struct ct__attr 
     const ct_tensor *values[CT__MAX_INPUTS];
     ct_tape *tape = find_operands(n, in, values);
     if (!tape)
-        return refuse_operands(n, in);
+        return refuse_operands(op, n, in);
     return run_op(tape, op, n, in, values, attr);
 }
 
@@ -243,7 +273,7 @@ ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in) {
     unsigned constants = 0;
     ct_tape *tape = find_operands(n, in, values);
     if (!tape)
-        return refuse_operands(n, in);
+        return refuse_operands(op, n, in);
     if (__builtin_expect(tape->ieee, 0))
         op = plain_product(tape, op);
     for (int i = 0; i < n; i++)

@@ -65,8 +65,8 @@ static bool check_axis(const char *who, ct_var x, int64_t extent, int64_t kernel
                        const struct ct_window *w, int s) {
     if (!(kernel > 0 && kernel < CT__MOST) || !ct__sane_window(w, s) ||
         extent >= CT__MOST * CT__MOST) {
-        ct__tape_fail_in(
-            who, x.tape, CT_EINVAL,
+        ct__fail_call(
+            who, 1, &x, CT_EINVAL,
             "axis %d of space: kernels, strides and dilations are positive, padding is not "
             "negative; given %lld, %lld, %lld, %lld and %lld",
             s, (long long)kernel, (long long)w->stride[s], (long long)w->dilation[s],
@@ -75,11 +75,11 @@ static bool check_axis(const char *who, ct_var x, int64_t extent, int64_t kernel
     }
     if ((kernel - 1) > (extent + w->before[s] + w->after[s] - 1) / w->dilation[s] ||
         extent + w->before[s] + w->after[s] < 1) {
-        ct__tape_fail_in(who, x.tape, CT_ESHAPE,
-                         "axis %d of space: a kernel of %lld items, %lld apart, does not fit an "
-                         "extent of %lld with %lld + %lld of padding",
-                         s, (long long)kernel, (long long)w->dilation[s], (long long)extent,
-                         (long long)w->before[s], (long long)w->after[s]);
+        ct__fail_call(who, 1, &x, CT_ESHAPE,
+                      "axis %d of space: a kernel of %lld items, %lld apart, does not fit an "
+                      "extent of %lld with %lld + %lld of padding",
+                      s, (long long)kernel, (long long)w->dilation[s], (long long)extent,
+                      (long long)w->before[s], (long long)w->after[s]);
         return false;
     }
     return true;

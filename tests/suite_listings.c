@@ -89,6 +89,20 @@ START_TEST(convolutions_and_pools_say_how_their_windows_lie) {
     lists(tape, NULL, " in max_pool 2x2, stride 2\n");
     lists(tape, NULL, " in avg_pool 3x2\n");
     lists(tape, NULL, " in conv_transpose 3x3\n");
+    ct_var n = leaf(T1(2, 3), "n"), none = ct_var_null(), q = DRAWN(4, "q", 3, 2);
+    ct_var_batch_norm(x, n, n, n, n, 1e-3);
+    lists(tape, NULL, " in batch_norm\n");
+    ct_scope_begin(tape, "train");
+    ct_var_batch_norm_train(w, none, none, 1e-3, NULL, NULL);
+    ct_scope_end(tape);
+    lists(tape, NULL, " in train/batch_norm\n");
+    ct_var_rms_norm(q, none, 1e-3);
+    lists(tape, NULL, " in rms_norm\n");
+    ct_var_dropout(x, 0.25, 1, 2, 3);
+    lists(tape, NULL, " in dropout 0.25\n");
+    lists(tape, NULL, "mask");
+    ct_var_attention(q, q, q, none);
+    lists(tape, NULL, " in attention\n");
     ct_scope_begin(tape, "after"); /* all of them were closed */
     ck_assert_uint_eq(tape->scopes[tape->scope].parent, CT__NO_NODE);
 }

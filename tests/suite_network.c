@@ -175,7 +175,7 @@ START_TEST(convolutions_say_what_does_not_fit) {
     x = leaf(ct_zeros(CT_F64, 4, (int64_t[]){1, 2, 5, 5}));
     w = leaf(ct_zeros(CT_F64, 4, (int64_t[]){2, 2, 3, 3}));
     ct_var_conv(x, w, leaf(ct_zeros(CT_F64, 1, (int64_t[]){3})), NULL);
-    refused(CT_ESHAPE, "the bias needs the shape [2]");
+    refused(CT_ESHAPE, "the bias needs the shape [2]: one number per output channel, not [");
     x = leaf(ct_zeros(CT_F64, 4, (int64_t[]){1, 2, 5, 5}));
     w = leaf(ct_zeros(CT_F64, 4, (int64_t[]){2, 2, 3, 3}));
     ct_var_conv(x, w, ct_var_null(), &(struct ct_window){.stride = {-1, 1}});
@@ -269,7 +269,9 @@ START_TEST(training_batches_tell_their_moments) {
     refused(CT_ESHAPE, "rank 1 was given");
     x = leaf(T2(1, 2, 1, 2));
     ct_var_batch_norm_train(x, leaf(T1(1)), ct_var_null(), 1e-3, NULL, NULL);
-    refused(CT_ESHAPE, "one number per channel");
+    refused(CT_ESHAPE, "batch_norm_train(f64[1, 2], f64[1]) in batch_norm: the scale needs one "
+                       "number per channel, axis 1 of "
+                       "x: [2], and has [1]");
 }
 END_TEST
 
@@ -298,7 +300,7 @@ START_TEST(dropout_depends_on_seed_step_and_op_alone) {
     ck_assert_double_eq(ct_value_item(ct_var_sum(ct_var_dropout(x, 1, 7, 3, 1), CT_ALL, false)), 0);
     free(items);
     ct_var_dropout(x, -0.5, 0, 0, 0);
-    refused(CT_EDOMAIN, "a probability lies in 0 to 1");
+    refused(CT_EDOMAIN, "dropout(f32[10000]): a probability lies in 0 to 1, and is -0.5");
 }
 END_TEST
 
@@ -410,8 +412,19 @@ START_TEST(losses_do_not_broadcast) {
     ct_var_l1(x, t, (enum ct_reduction)9);
     refused(CT_EINVAL, "there is no reduction 9");
     x = leaf(T1(1)), t = leaf(T1(2));
+    ct_var_l1(x, ct_var_null(), CT_REDUCE_SUM);
+    refused(CT_EINVAL, "l1(f64[1]): the target is the null variable");
+    x = leaf(T2(2, 1, 1, 2));
+    ct_var_batch_norm(x, ct_var_null(), leaf(T1(1)), ct_var_null(), ct_var_null(), 0);
+    refused(CT_EINVAL, "batch_norm(f64[2, 1]) in batch_norm: the mean is the null variable");
+    x = leaf(ct_ones(CT_F64, 3, (int64_t[]){1, 1, 3}));
+    ct_var_conv(x, ct_var_null(), ct_var_null(), NULL);
+    refused(CT_EINVAL, "conv(f64[1, 1, 3]) in conv: the kernels are the null variable");
+    x = leaf(T1(1)), t = leaf(T1(2));
     ct_var_huber(x, t, 0, CT_REDUCE_SUM);
-    refused(CT_EDOMAIN, "is positive and finite");
+    refused(
+        CT_EDOMAIN,
+        "huber(f64[1], f64[1]): the bound between square and line is positive and finite, not 0");
 }
 END_TEST
 

@@ -120,14 +120,20 @@ START_TEST(null_and_foreign_operands) {
     ct_var foreign = ct_leaf(other, value, "y");
     ct_free(value);
     ck_assert(ct_var_is_null(ct_var_add(x, foreign)));
-    expect_sticky(CT_EINVAL, "different tapes");
+    expect_sticky(CT_EINVAL, "operand 1 of add is of another tape than those before it");
     ck_assert_int_eq(ct_tape_status(other), CT_EINVAL);
     ct_tape_free(other);
 
     ct_tape_rewind(tape, (ct_mark){0});
     x = leaf(T1(1, 2));
     ck_assert(ct_var_is_null(ct_var_add(x, ct_var_null())));
-    expect_sticky(CT_EINVAL, "null");
+    expect_sticky(CT_EINVAL, "node 1: operand 1 of add is the null variable");
+
+    ct_tape_rewind(tape, (ct_mark){0});
+    x = leaf(T1(1, 2));
+    ct_var_dense(x, ct_var_null(), ct_var_null(), CT_IDENTITY);
+    expect_sticky(CT_EINVAL, "node 1: operand 1 of dense is the null variable, of no tape (a "
+                             "parameter has a variable after ct_params_record())");
 
     ct_error_clear();
     ck_assert(ct_var_is_null(ct_leaf(NULL, NULL, NULL)));
