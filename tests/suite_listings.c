@@ -89,7 +89,7 @@ START_TEST(convolutions_and_pools_say_how_their_windows_lie) {
     lists(tape, NULL, " in max_pool 2x2, stride 2\n");
     lists(tape, NULL, " in avg_pool 3x2\n");
     lists(tape, NULL, " in conv_transpose 3x3\n");
-    ct_var n = leaf(T1(2, 3), "n"), none = ct_var_null(), q = DRAWN(4, "q", 3, 2);
+    ct_var n = named_leaf(T1(2, 3), "n"), none = ct_var_null(), q = DRAWN(4, "q", 3, 2);
     ct_var_batch_norm(x, n, n, n, n, 1e-3);
     lists(tape, NULL, " in batch_norm\n");
     ct_scope_begin(tape, "train");

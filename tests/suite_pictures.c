@@ -252,7 +252,7 @@ START_TEST(notes_are_not_broken_within_an_index) {
         struct draw draw = {1};
         ct_tensor *value = draw_tensor(&draw, CT_F64, 4, (int64_t[]){2, 3, 1, 2}, 2, 3);
         ((double *)ct_data_for_write(value))[9] = -1;
-        ct_named(ct_var_log(leaf(value, "x")), name);
+        ct_named(ct_var_log(named_leaf(value, "x")), name);
         struct text t = draw_tape(tape, NULL);
         const char *note = strstr(t.bytes, "first_fault [");
         ck_assert_ptr_nonnull(note);
