@@ -19,6 +19,7 @@ FAMILIES = {
     "stream": "Elementwise, over flat memory",
     "layout": "Broadcasts, transposed operands, transpose copies",
     "reduce": "Reductions, sorting, gathering",
+    "network": "Network ops, on a tape",
     "rows": "Row kernels: softmax, layer norm, cross entropy",
     "optim": "Optimiser steps",
     "dense": "Dense layers",
