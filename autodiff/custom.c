@@ -151,7 +151,7 @@ static ct_tensor *value_in_place(const ct_tape *tape, const struct ct__custom *c
 /* Runs a custom op unless its value is known, and appends it; null after the sticky error. */
 static ct_var append_with(struct ct__custom *custom, const ct_tensor *known, size_t n,
                           const ct_var *in, const ct_tensor *values[]) {
-    ct_tape *tape = ct__operands((int)n, in, values);
+    ct_tape *tape = ct__operands(custom->op.name, (int)n, in, values);
     if (!tape)
         return ct__null_of(in[0]);
     for (size_t i = 0; i < n; i++)

@@ -59,25 +59,23 @@ ct_var ct__fail_op(ct_tape *tape, enum ct_op op, int n, const ct_tensor *const i
 static void fail_foreign(ct_tape *tape, const char *verb, int i, ct_var v) {
     static const char why[] = "the operands belong to different tapes; a function reads variables "
                               "of others through its inputs alone";
-    const char *op = verb ? verb : "the op";
     char scope[CT__SCOPE_BYTES];
     ct__describe_scope(tape, tape->scope, scope);
     ct__tape_fail(v.tape, CT_EINVAL, "operand %d of %s is of another tape than those before it: %s",
-                  i, op, why);
+                  i, verb, why);
     ct__tape_fail(tape, CT_EINVAL,
                   "node %zu%s%s: operand %d of %s is of another tape than those before it: %s",
-                  tape->length, scope[0] ? " in " : "", scope, i, op, why);
+                  tape->length, scope[0] ? " in " : "", scope, i, verb, why);
 }
 
 static void fail_null(ct_tape *tape, const char *verb, int i) {
-    const char *op = verb ? verb : "the op";
     char scope[CT__SCOPE_BYTES];
     ct__describe_scope(tape, tape->scope, scope);
     ct__tape_fail(
         tape, CT_EINVAL,
         "node %zu%s%s: operand %d of %s is the null variable, of no tape (a parameter has "
         "a variable after ct_params_record())",
-        tape->length, scope[0] ? " in " : "", scope, i, op);
+        tape->length, scope[0] ? " in " : "", scope, i, verb);
 }
 
 /* The tape of the operands, or NULL after an error. */
@@ -89,7 +87,7 @@ static ct_tape *tape_of(const char *verb, int n, const ct_var *in) {
         ct__fail(CT_EINVAL, "ct_tape",
                  "all operands of %s are null variables, of no tape (a parameter has a variable "
                  "after ct_params_record())",
-                 verb ? verb : "the op");
+                 verb);
         return NULL;
     }
     for (int i = 0; i < n; i++)
@@ -119,9 +117,9 @@ static bool values_of(const char *verb, ct_tape *tape, int n, const ct_var *in,
     return true;
 }
 
-ct_tape *ct__operands(int n, const ct_var *in, const ct_tensor *values[]) {
-    ct_tape *tape = tape_of(NULL, n, in);
-    return tape && values_of(NULL, tape, n, in, values) ? tape : NULL;
+ct_tape *ct__operands(const char *op, int n, const ct_var *in, const ct_tensor *values[]) {
+    ct_tape *tape = tape_of(op, n, in);
+    return tape && values_of(op, tape, n, in, values) ? tape : NULL;
 }
 
 static inline ct_tensor *value_of(enum ct_op op, int n, const ct_var *in,

@@ -150,7 +150,7 @@ ct_var ct__record(enum ct_op op, int n, const ct_var *in, const struct ct__attr 
 ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in);
 /* The tape and the values of the operands of an op about to be recorded, or NULL after the sticky
    error. */
-ct_tape *ct__operands(int n, const ct_var *in, const ct_tensor *values[]);
+ct_tape *ct__operands(const char *op, int n, const ct_var *in, const ct_tensor *values[]);
 /* The value of an operand of an op about to be recorded, or NULL after the sticky error. */
 const ct_tensor *ct__operand(ct_var v);
 /* Attributes of a shape or of axes, checked as far as their number goes; false after the sticky
