@@ -125,8 +125,7 @@ END_TEST
 /* A text is no safetensors file, which is said before any number that its letters make. */
 START_TEST(other_files_are_told_as_such) {
     static const char *const texts[] = {"# Cotangent\n\nA library", "12345678", "",
-                                        "\x7f"
-                                        "ELF and more than that"};
+                                        "\177ELF and more than that"};
     static char want[PATH_MAX + 64];
     write_file(texts[_i], strlen(texts[_i]));
     ck_assert_ptr_null(ct_safetensors_load(file_path));
