@@ -119,17 +119,9 @@ ct_tensor *ct__custom_run(const struct ct__custom *custom, size_t n, const ct_te
 /* The same on operands without axis names. */
 static __attribute__((noinline)) ct_tensor *without_names(const struct ct__custom *custom, size_t n,
                                                           const ct_tensor *const in[]) {
-    const ct_tensor *operands[CT__CUSTOM_INPUTS] = {NULL};
-    ct_tensor *bare[CT__CUSTOM_INPUTS] = {NULL}, *value = NULL;
-    bool done = true;
-    for (size_t i = 0; i < n && done; i++) {
-        operands[i] = in[i];
-        if (!ct_has_names(in[i]))
-            continue;
-        operands[i] = bare[i] = ct_drop_names(in[i]);
-        done = bare[i] != NULL;
-    }
-    if (done)
+    const ct_tensor *operands[CT__CUSTOM_INPUTS];
+    ct_tensor *bare[CT__CUSTOM_INPUTS], *value = NULL;
+    if (ct__bare_operands(n, in, operands, bare))
         value = ct__custom_value(custom, n, operands);
     for (size_t i = 0; i < n; i++)
         ct_free(bare[i]);
@@ -139,10 +131,7 @@ static __attribute__((noinline)) ct_tensor *without_names(const struct ct__custo
 /* What a function is recorded from again keeps its names: it may look axes up by them. */
 static ct_tensor *value_in_place(const ct_tape *tape, const struct ct__custom *custom, size_t n,
                                  const ct_tensor *const in[]) {
-    bool any = false;
-    for (size_t i = 0; i < n; i++)
-        any = any || ct_has_names(in[i]);
-    bool drop = any && tape->recording_backward && !custom->takes_over;
+    bool drop = tape->recording_backward && !custom->takes_over && ct__any_names(n, in);
     return (drop ? without_names : ct__custom_value)(custom, n, in);
 }
 

@@ -133,26 +133,30 @@ static inline ct_tensor *value_of(enum ct_op op, int n, const ct_var *in,
     return lu ? record->run_factored(lu, values, attr) : NULL;
 }
 
-static bool any_names(int n, const ct_tensor *const values[]) {
-    for (int i = 0; i < n; i++)
+bool ct__any_names(size_t n, const ct_tensor *const values[]) {
+    for (size_t i = 0; i < n; i++)
         if (ct_has_names(values[i]))
             return true;
     return false;
 }
 
-/* The same on operands without axis names: they belong to the user's axes and not to a rule, whose
-   products of turned matrices would bring unlike or equal ones together. */
+bool ct__bare_operands(size_t n, const ct_tensor *const values[], const ct_tensor *operands[],
+                       ct_tensor *bare[]) {
+    memset(bare, 0, n * sizeof *bare);
+    for (size_t i = 0; i < n; i++) {
+        operands[i] = values[i];
+        if (ct_has_names(values[i]) && !(operands[i] = bare[i] = ct_drop_names(values[i])))
+            return false;
+    }
+    return true;
+}
+
+/* The same on operands without axis names. */
 static ct_tensor *nameless_value(enum ct_op op, int n, const ct_var *in,
                                  const ct_tensor *const values[], const struct ct__attr *attr) {
     const ct_tensor *operands[CT__MAX_INPUTS];
-    ct_tensor *bare[CT__MAX_INPUTS] = {NULL}, *value = NULL;
-    bool done = true;
-    for (int i = 0; i < n && done; i++) {
-        if (ct_has_names(values[i]))
-            done = (bare[i] = ct_drop_names(values[i])) != NULL;
-        operands[i] = bare[i] ? bare[i] : values[i];
-    }
-    if (done)
+    ct_tensor *bare[CT__MAX_INPUTS], *value = NULL;
+    if (ct__bare_operands((size_t)n, values, operands, bare))
         value = value_of(op, n, in, operands, attr);
     for (int i = 0; i < n; i++)
         ct_free(bare[i]);
@@ -164,7 +168,7 @@ static inline __attribute__((always_inline)) ct_var run_op(ct_tape *tape, enum c
                                                            const ct_var *in,
                                                            const ct_tensor *const values[],
                                                            const struct ct__attr *attr) {
-    ct_tensor *value = tape->recording_backward && any_names(n, values)
+    ct_tensor *value = tape->recording_backward && ct__any_names((size_t)n, values)
                            ? nameless_value(op, n, in, values, attr)
                            : value_of(op, n, in, values, attr);
     if (!value)

@@ -148,6 +148,12 @@ ct_var ct__record(enum ct_op op, int n, const ct_var *in, const struct ct__attr 
 /* Records an elementwise op, after the `broadcast`s that unlike shapes need. A rank-0 constant is
    not broadcast: nothing flows back to it. */
 ct_var ct__record_elementwise(enum ct_op op, int n, const ct_var *in);
+bool ct__any_names(size_t n, const ct_tensor *const values[]);
+/* Operands without axis names, for the backward pass: they belong to the user's axes and not to a rule, whose products
+   of turned matrices would bring unlike or equal ones together. `bare` holds n new tensors to be freed, or NULL; false
+   without memory. */
+bool ct__bare_operands(size_t n, const ct_tensor *const values[], const ct_tensor *operands[],
+                       ct_tensor *bare[]);
 /* The tape and the values of the operands of an op about to be recorded, or NULL after the sticky
    error. */
 ct_tape *ct__operands(const char *op, int n, const ct_var *in, const ct_tensor *values[]);
