@@ -32,14 +32,6 @@ static void put(struct text *t, const char *piece) {
     put_piece(t, piece, strlen(piece));
 }
 
-/* The index of item k of a tensor. */
-static void index_of(const ct_tensor *t, size_t k, int64_t index[CT_MAX_RANK]) {
-    for (int i = ct_rank(t) - 1; i >= 0; i--) {
-        index[i] = (int64_t)(k % (size_t)ct_shape(t)[i]);
-        k /= (size_t)ct_shape(t)[i];
-    }
-}
-
 /* The item of an operand of an elementwise op that met item k of the result y: it has the shape of
    y, or one item. */
 static const char *operand_at(const ct_tensor *x, const ct_tensor *y, size_t k) {
@@ -47,15 +39,6 @@ static const char *operand_at(const ct_tensor *x, const ct_tensor *y, size_t k) 
 }
 
 /* " at index [1, 2]", and nothing of rank 0. */
-static void put_place(struct text *t, const ct_tensor *x, size_t k) {
-    char text[CT__SHAPE_TEXT_BYTES];
-    int64_t index[CT_MAX_RANK];
-    index_of(x, k, index);
-    ct__format_shape(text, sizeof text, ct_rank(x), index);
-    put(t, ct_rank(x) ? " at index " : "");
-    put(t, ct_rank(x) ? text : "");
-}
-
 static void put_operand(struct text *t, const ct_tensor *x, const ct_tensor *y, size_t k) {
     char item[96] = "a released value";
     if (x)
@@ -124,7 +107,7 @@ static void describe(const ct_tape *tape, size_t index, size_t item, struct ct_a
     const ct_tensor *value = node->value;
     const ct_scalar *scalar = ct_dtype(value);
     struct text t = {found->message, sizeof found->message, 0};
-    char number[96], shape[CT__SHAPE_TEXT_BYTES];
+    char number[96], shape[CT__SHAPE_TEXT_BYTES], place[CT__AT_INDEX_BYTES];
     put_node(&t, tape, index);
     if (node->backward && found->primal != SIZE_MAX) {
         put(&t, " (backward, of ");
@@ -135,7 +118,7 @@ static void describe(const ct_tape *tape, size_t index, size_t item, struct ct_a
     put(&t, ": ");
     scalar->format(scalar, ct__item_at(value, item), number, sizeof number);
     put(&t, number);
-    put_place(&t, value, item);
+    put(&t, ct__at_index(place, ct_rank(value), ct_shape(value), item));
     ct__format_shape(shape, sizeof shape, ct_rank(value), ct_shape(value));
     put(&t, " of ");
     put(&t, scalar->name);

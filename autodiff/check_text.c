@@ -3,6 +3,7 @@
 #include "autodiff/check_impl.h"
 
 #include "tensor/fail.h"
+#include "tensor/peek.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -33,15 +34,8 @@ const char *ct__rounded(char text[CT__NUMBER_BYTES], double value) {
 static void name_place(const struct ct__check *c, const struct ct__finding *f, char *text,
                        size_t size) {
     const ct_tensor *x = c->problem.inputs[f->input].given;
-    int64_t index[CT_MAX_RANK];
-    size_t rest = f->item;
-    for (int k = ct_rank(x) - 1; k >= 0; k--) {
-        size_t extent = (size_t)ct_shape(x)[k];
-        index[k] = (int64_t)(rest % extent);
-        rest /= extent;
-    }
     char where[CT__SHAPE_TEXT_BYTES];
-    ct__format_shape(where, sizeof where, ct_rank(x), index);
+    ct__format_index(where, sizeof where, ct_rank(x), ct_shape(x), f->item);
     char value[CT__NUMBER_BYTES];
     snprintf(text, size, "%sinput %zu, item %zu %s, at x = %s: slopes of %s",
              f->order == 2 ? "second order, " : "", f->input, f->item, where,

@@ -51,21 +51,11 @@ static ct_var bird(ct_var a) {
     return n % 2 ? corner : NEG(corner);
 }
 
-static bool has_zero(const ct_tensor *t) {
-    ct_tensor *dense = ct_compact(t);
-    const ct_scalar *scalar = ct_dtype(t);
-    const char *item = dense ? ct_data(dense) : NULL;
-    bool found = false;
-    for (size_t i = 0; dense && i < ct_count(dense); i++, item += scalar->size)
-        found |= scalar->to_double(scalar, item) == 0;
-    ct_free(dense);
-    return found;
-}
-
 /* Jacobi: d det = det tr(x^-1 dx). A singular matrix has no inverse, and yet a gradient: its cofactors. */
 static ct_var pull(const struct ct__pull *P, int argument) {
     (void)argument;
-    if (has_zero(ct__value_of(P->y))) {
+    const ct_tensor *y = ct__value_of(P->y);
+    if (ct__first_zero(y) < ct_count(y)) {
         ct_var dx = ct__null_of(P->g);
         ct_grad(bird(P->x[0]), P->g, 1, &P->x[0], &dx);
         return dx;

@@ -46,16 +46,6 @@ static void next_row(struct rows *r) {
     }
 }
 
-const void *ct__item_at(const ct_tensor *t, size_t k) {
-    int64_t distance = 0;
-    for (int i = ct_rank(t) - 1; i >= 0; i--) {
-        size_t extent = (size_t)ct_shape(t)[i];
-        distance += (int64_t)(k % extent) * ct_strides(t)[i];
-        k /= extent;
-    }
-    return (const char *)ct_data(t) + distance * (ptrdiff_t)ct_dtype(t)->size;
-}
-
 /* --- what is not finite --- */
 
 /* Tells of each item whether it is so. */

@@ -5,6 +5,7 @@
 
 #include "autodiff/ct_anomaly.h"
 #include "autodiff/tape_impl.h"
+#include "tensor/peek.h"
 
 struct ct__summary {
     size_t items, zeros, nans, infinities;
@@ -25,8 +26,6 @@ bool ct__find_meant(const ct_tape *tape, uint8_t **meant);
 static inline bool ct__is_fault(const ct_tape *tape, const uint8_t *meant, size_t i) {
     return !(meant && meant[i]) && ct__is_troubled(&tape->nodes[i]);
 }
-/* Item k in row-major order. */
-const void *ct__item_at(const ct_tensor *t, size_t k);
 
 /* The node that holds the gradient for node i which the last ct_grad() recorded, or CT__NO_NODE. */
 uint32_t ct__gradient_of(const ct_tape *tape, size_t i);

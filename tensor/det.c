@@ -54,12 +54,11 @@ static ct_tensor *bird(const char *who, const ct_tensor *a) {
 
 // --- of duals
 
-static bool has_zero(const ct_tensor *t) {
-    const char *item = ct__first(t);
-    for (size_t i = 0; i < t->count; i++, item += t->scalar->size)
-        if (t->scalar->to_double(t->scalar, item) == 0)
-            return true;
-    return false;
+size_t ct__first_zero(const ct_tensor *t) {
+    size_t i = 0;
+    while (i < t->count && t->scalar->to_double(t->scalar, ct__item_at(t, i)) != 0)
+        i++;
+    return i;
 }
 
 /* Where det is 0, its value with the tangents of exact; elsewhere det. A dual's value comes first. */
@@ -79,7 +78,7 @@ static ct_tensor *with_tangents(const char *who, const ct_tensor *det, const ct_
 /* Elimination passes over a column of zeros, and with it over their tangents. */
 ct_tensor *ct__det_of(const char *who, const struct ct__lu *lu, const ct_tensor *a) {
     ct_tensor *det = ct__lu_det(who, lu);
-    if (!det || !a->scalar->base || !has_zero(det))
+    if (!det || !a->scalar->base || ct__first_zero(det) == det->count)
         return det;
     ct_tensor *bare = ct__unnamed(ct__share(who, a));
     ct_tensor *exact = bare ? bird(who, bare) : NULL;

@@ -24,4 +24,7 @@ ct_tensor *ct__det_of(const char *who, const struct ct__lu *lu, const ct_tensor 
 ct_tensor *ct__lu_sign(const char *who, const struct ct__lu *lu);
 ct_tensor *ct__lu_log_abs(const char *who, const struct ct__lu *lu);
 
+/* The first item whose value is 0, in row-major order; how many items there are where none is. */
+size_t ct__first_zero(const ct_tensor *t);
+
 #endif

@@ -242,16 +242,9 @@ ct_tensor *ct__lu_det(const char *who, const struct ct__lu *lu) {
 /* The logarithm of 0 has no derivative, but over a type with tangents the log of a pivot of 0 would get the 0 that
    elimination left there. */
 static bool check_tangents(const char *who, const struct ct__lu *lu, const ct_tensor *pivots) {
-    const ct_scalar *scalar = pivots->scalar;
-    ct_tensor *dense = scalar->base ? ct__dense_copy(who, pivots) : NULL;
-    if (!dense)
-        return !scalar->base;
-    const char *pivot = ct__first(dense);
-    size_t i = 0, n = (size_t)pivots->shape[pivots->rank - 1];
-    while (i < dense->count && scalar->to_double(scalar, pivot + i * scalar->size) != 0)
-        i++;
-    bool regular = i == dense->count;
-    ct_free(dense);
+    size_t i = pivots->scalar->base ? ct__first_zero(pivots) : pivots->count;
+    size_t n = (size_t)pivots->shape[pivots->rank - 1];
+    bool regular = i == pivots->count;
     char matrix[CT__MATRIX_BYTES];
     if (!regular)
         ct__fail(CT_EDOMAIN, who,

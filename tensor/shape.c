@@ -114,6 +114,14 @@ void ct__unravel(int rank, const int64_t *shape, size_t item, int64_t *index) {
     }
 }
 
+const void *ct__item_at(const ct_tensor *t, size_t k) {
+    int64_t index[CT_MAX_RANK], distance = 0;
+    ct__unravel(t->rank, t->shape, k, index);
+    for (int i = 0; i < t->rank; i++)
+        distance += index[i] * t->strides[i];
+    return ct__first(t) + distance * (ptrdiff_t)t->scalar->size;
+}
+
 void ct__format_index(char *text, size_t size, int rank, const int64_t *shape, size_t item) {
     int64_t index[CT_MAX_RANK];
     ct__unravel(rank, shape, item, index);

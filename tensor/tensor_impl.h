@@ -77,12 +77,6 @@ void ct__dense_strides(int rank, const int64_t *shape, int64_t *strides);
 bool ct__same_shape(const ct_tensor *a, const ct_tensor *b);
 /* The index of an item of a shape that has items, from its number in row-major order. */
 void ct__unravel(int rank, const int64_t *shape, size_t item, int64_t *index);
-/* That as text. */
-void ct__format_index(char *text, size_t size, int rank, const int64_t *shape, size_t item);
-/* " at index [0, 1]", or "" for rank 0, whose only item needs no place: for messages. */
-enum { CT__AT_INDEX_BYTES = CT__SHAPE_TEXT_BYTES + 16 };
-const char *ct__at_index(char text[CT__AT_INDEX_BYTES], int rank, const int64_t *shape,
-                         size_t item);
 
 /* --- names.c: axis names. A function below that takes `out` expects a result without names, whose
    rank is set; it names the axes and changes nothing else. Without names an operand costs one
