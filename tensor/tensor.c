@@ -220,12 +220,6 @@ void ct_free(ct_tensor *t) {
 
 // --- writing
 
-bool ct__is_writable(const ct_tensor *t) {
-    const struct ct__storage *s = t->storage;
-    return !s->foreign && atomic_load_explicit(&s->shares, memory_order_acquire) == 1 &&
-           ct__is_dense(t);
-}
-
 // Own storage with room for t's items and, where `keep`, their values. Nothing is touched yet.
 struct ct__storage *ct__detached(const char *who, const ct_tensor *t, bool keep) {
     struct ct__storage *s = ct__new_storage(t->count * t->scalar->size);

@@ -230,7 +230,11 @@ static inline char *ct__first(const ct_tensor *t) {
     return t->storage->data + t->offset * (ptrdiff_t)t->scalar->size;
 }
 /* Whether a write may happen in place: dense, own storage, one share. */
-bool ct__is_writable(const ct_tensor *t);
+static inline bool ct__is_writable(const ct_tensor *t) {
+    const struct ct__storage *s = t->storage;
+    return !s->foreign && atomic_load_explicit(&s->shares, memory_order_acquire) == 1 &&
+           (t->known_dense || ct__is_dense(t));
+}
 
 /* --- map_callback.c --- */
 

@@ -22,18 +22,20 @@
 #define MM_TO_16(XX, v) MM_TO_14(XX, v) XX(15, v) XX(16, v)
 
 #if CT_ISA_LEVEL == 0
-#define MM_TILES(XX) MM_TO_4(XX, 1) MM_TO_4(XX, 2) MM_TO_4(XX, 3) MM_TO_4(XX, 4)
+#define MM_TILES(XX)       MM_TO_4(XX, 1) MM_TO_4(XX, 2) MM_TO_4(XX, 3) MM_TO_4(XX, 4)
+#define MM_SHORT_TILES(XX) MM_TO_4(XX, 1) MM_TO_4(XX, 2)
 enum { MM_VECS = 4, MM_MOST_ROWS = 4, MM_MOST_ITEMS = 16, MM_STACK_VECS = 4 };
 static const size_t mm_rows[MM_VECS + 1] = {0, 4, 4, 4, 4};
 #elif CT_ISA_LEVEL == 1
 #define MM_TILES(XX) MM_TO_12(XX, 1) MM_TO_6(XX, 2)
+#define MM_SHORT_TILES MM_TILES
 enum { MM_VECS = 2, MM_MOST_ROWS = 12, MM_MOST_ITEMS = 12, MM_STACK_VECS = 2 };
 static const size_t mm_rows[MM_VECS + 1] = {0, 12, 6};
 #else
-#define MM_TILES(XX) MM_TO_16(XX, 1) MM_TO_14(XX, 2) MM_TO_8(XX, 3) MM_TO_6(XX, 4)
+#define MM_TILES(XX)       MM_TO_16(XX, 1) MM_TO_14(XX, 2) MM_TO_8(XX, 3) MM_TO_6(XX, 4)
+#define MM_SHORT_TILES(XX) MM_TO_16(XX, 1) MM_TO_14(XX, 2)
 enum { MM_VECS = 4, MM_MOST_ROWS = 16, MM_MOST_ITEMS = 28, MM_STACK_VECS = 2 };
 static const size_t mm_rows[MM_VECS + 1] = {0, 16, 14, 8, 6};
-
 #endif
 
 // What was measured on a Sapphire Rapids Xeon (bench/tune_matmul.c), but for the first.
@@ -51,6 +53,8 @@ enum {
     MM_CHUNK_BYTES = 1 << 19, // of a block of b where L2 is not known
     MM_AHEAD = 8,             // steps of k that rows of b are prefetched ahead
     MM_STEPS = 4,             // of k at a time
+    MM_SHORT = 32,            // steps of k up to which tiles of few vectors take one at a time
+    MM_SHORT_VECS = 2,        // across such a tile at most
     MM_MANY_STEPS = 16,       // for which masks are worth avoiding
     MM_LINES = 8,             // rows of b that a single row of a meets at a time
     MM_DOTS = 4,              // vectors of columns of b that do
@@ -97,6 +101,7 @@ struct mm_tile {
 };
 
 typedef void mm_tile_fn(const struct mm_tile *t);
+typedef void mm_short_fn(const struct ct_matmul_job *job, const char *a, char *c);
 
 // A product, perhaps swapped, and how it is done.
 struct mm_plan {
