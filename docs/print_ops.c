@@ -73,6 +73,9 @@ static const struct fix {
     {"NOT", "not ", "", CHOICE, COMPARISON},
     {"SQUARE", "", "²", POWER, ATOM},
     {"RECIPROCAL", "1 / ", "", PRODUCT, SIGN},
+    {"SILU_OF", "", "·sigmoid(X)", PRODUCT, PRODUCT},
+    {"MISH_OF", "", "·tanh(softplus(X))", PRODUCT, PRODUCT},
+    {"GELU_TANH_OF", "", "·sigmoid(1.5957691216057308·(X + 0.044715·X³))", PRODUCT, PRODUCT},
 };
 
 static enum precedence print_formula(const char **at, struct text *out);

@@ -238,11 +238,17 @@ TWO(logical_and, AND, mask_word)
 TWO(logical_or, OR, mask_word)
 TWO(logical_xor, XOR, mask_word)
 
+#define K(c) constant(P, (double)(c))
+/* Kernels have them as one function each, which keeps what roundings lose. */
+#define GATE(x, y)      WHERE(EQ(x, K(-INFINITY)), K(-0.0), MUL(x, y))
+#define SILU_OF(x)      GATE(x, SIGMOID(x))
+#define MISH_OF(x)      GATE(x, TANH(SOFTPLUS(x)))
+#define GELU_TANH_OF(x) GATE(x, SIGMOID(MUL(K(1.5957691216057308), MUL(x, ADD(K(1), MUL(K(0.044715), MUL(x, x)))))))
+
 /* --- the formulas --- */
 
 typedef block formula_fn(struct work *P, block X, block Z, block W);
 
-#define K(c) constant(P, (double)(c))
 #define FORMULA(id, value)                                                                         \
     static block id##_value(struct work *P, block X, block Z, block W) {                           \
         (void)P, (void)X, (void)Z, (void)W;                                                        \

@@ -64,6 +64,9 @@ ORACLE(fmod, fmodl(x, y))
     }
 
 ROW_ORACLE(digamma)
+ROW_ORACLE(gelu_tanh)
+ROW_ORACLE(silu)
+ROW_ORACLE(mish)
 ROW_ORACLE(polygamma)
 ROW_ORACLE(mod)
 ROW_ORACLE(floor_div)
@@ -503,6 +506,18 @@ static double gelu(double x) {
     return (double)ref_gelu((long double)x, 0);
 }
 
+static double gelu_tanh(double x) {
+    return (double)ref_gelu_tanh((long double)x, 0);
+}
+
+static double silu(double x) {
+    return x < -1000 ? -0.0 : x / (1 + exp(-x));
+}
+
+static double mish(double x) {
+    return (double)ref_mish((long double)x, 0);
+}
+
 static double digamma(double x) {
     return (double)ref_digamma((long double)x, 0);
 }
@@ -520,7 +535,8 @@ static const struct sweep {
     {VMATH_cosh, cosh},       {VMATH_asinh, asinh},       {VMATH_acosh, acosh},
     {VMATH_atanh, atanh},     {VMATH_log2, log2},         {VMATH_log10, log10},
     {VMATH_exp2, exp2},       {VMATH_cbrt, cbrt},         {VMATH_lgamma, lgamma},
-    {VMATH_digamma, digamma},
+    {VMATH_digamma, digamma}, {VMATH_gelu_tanh, gelu_tanh}, {VMATH_silu, silu},
+    {VMATH_mish, mish},
 };
 enum {
     SWEEPS = sizeof sweeps / sizeof sweeps[0],

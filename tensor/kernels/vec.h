@@ -31,6 +31,7 @@
  *   conversion   as_int as_float: bit casts; cvt_int: to the nearest integer, ties to even, for
  *                |v| <= 2^22 (f32) or 2^51 (f64), elsewhere some integer, the same at each level;
  *                cvt_float: exact for |i| < 2^24 (f32) or 2^31 (f64)
+ *   tables       lookup16(table, i): table[i mod 16], table aligned to 64 bytes
  *   scaling      scale2(v, n) = v * 2^n rounded once, for 1/4 <= |v| <= 4 and integral |n| up to
  *                250 (f32) or 2000 (f64); v = NaN gives NaN whatever n is
  *

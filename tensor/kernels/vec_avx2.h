@@ -310,6 +310,13 @@ CT_VEC_INLINE f32v f32v_cvt_float(f32i a) {
     return _mm256_cvtepi32_ps(a);
 }
 
+// table[i], by the lowest four bits of i, of which the highest chooses the half.
+CT_VEC_INLINE f32v f32v_lookup16(const float *table, f32i i) {
+    f32v low = _mm256_permutevar8x32_ps(_mm256_load_ps(table), i);
+    f32v high = _mm256_permutevar8x32_ps(_mm256_load_ps(table + 8), i);
+    return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(i, 28)));
+}
+
 CT_VEC_INLINE f32v f32v_scale2(f32v a, f32v n) {
     // Two factors, so that neither leaves the range of normal numbers; the first product is exact.
     f32i k = f32v_cvt_int(n);
@@ -626,6 +633,11 @@ CT_VEC_INLINE f64v f64v_cvt_float(f64i a) {
     // Exact for |a| < 2^51.
     __m256d magic = _mm256_set1_pd(0x1.8p52);
     return _mm256_sub_pd(f64v_as_float(f64v_iadd(a, f64v_as_int(magic))), magic);
+}
+
+// table[i], by the lowest four bits of i.
+CT_VEC_INLINE f64v f64v_lookup16(const double *table, f64i i) {
+    return _mm256_i64gather_pd(table, _mm256_and_si256(i, _mm256_set1_epi64x(15)), 8);
 }
 
 CT_VEC_INLINE f64v f64v_scale2(f64v a, f64v n) {

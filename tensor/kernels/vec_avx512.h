@@ -311,6 +311,11 @@ CT_VEC_INLINE f32v f32v_cvt_float(f32i a) {
     return _mm512_cvtepi32_ps(a);
 }
 
+// table[i], by the lowest four bits of i.
+CT_VEC_INLINE f32v f32v_lookup16(const float *table, f32i i) {
+    return _mm512_permutexvar_ps(i, _mm512_load_ps(table));
+}
+
 CT_VEC_INLINE f32v f32v_scale2(f32v a, f32v n) {
     return _mm512_scalef_ps(a, n);
 }
@@ -610,6 +615,11 @@ CT_VEC_INLINE f64i f64v_cvt_int(f64v a) {
 
 CT_VEC_INLINE f64v f64v_cvt_float(f64i a) {
     return _mm512_cvtepi64_pd(a);
+}
+
+// table[i], by the lowest four bits of i.
+CT_VEC_INLINE f64v f64v_lookup16(const double *table, f64i i) {
+    return _mm512_permutex2var_pd(_mm512_load_pd(table), i, _mm512_load_pd(table + 8));
 }
 
 CT_VEC_INLINE f64v f64v_scale2(f64v a, f64v n) {

@@ -292,6 +292,11 @@ CT_VEC_INLINE f32v f32v_cvt_float(f32i a) {
     return (float)a;
 }
 
+// table[i], by the lowest four bits of i.
+CT_VEC_INLINE f32v f32v_lookup16(const float *table, f32i i) {
+    return table[i & 15];
+}
+
 CT_VEC_INLINE f32v f32v_scale2(f32v a, f32v n) {
     // Two factors, so that neither leaves the range of normal numbers; the first product is exact.
     f32i k = f32v_cvt_int(n);
@@ -587,6 +592,11 @@ CT_VEC_INLINE f64i f64v_cvt_int(f64v a) {
 
 CT_VEC_INLINE f64v f64v_cvt_float(f64i a) {
     return (double)a;
+}
+
+// table[i], by the lowest four bits of i.
+CT_VEC_INLINE f64v f64v_lookup16(const double *table, f64i i) {
+    return table[i & 15];
 }
 
 CT_VEC_INLINE f64v f64v_scale2(f64v a, f64v n) {

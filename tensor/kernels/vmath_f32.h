@@ -11,6 +11,7 @@
  * the best of the item type's (Sollya's fpminimax).
  */
 
+#include "cdf_pieces.h"
 #include "vec.h"
 
 // (exp(r) - 1 - r) / r^2 on |r| <= 1.001 ln2/2, weight |r|: an error relative to expm1(r).
@@ -132,25 +133,6 @@ CT_VEC_INLINE f32v f32v_recip1p(f32v e, f32v d) {
     return f32v_fma(f32v_fnma(p, d, f32v_set1(1.0f)), p, p);
 }
 
-// exp(a^2 / 2) Phi(-a) = (1/2 + a p(a)) / (1 + a q(a)) for 0 <= a <= 14.5, relative error; all terms are
-// positive, and the rounded coefficients are the best of a local search. 2^-27.3 -> 2^-26.5
-CT_VEC_INLINE f32v f32v_cdf_num(f32v a) {
-    f32v p = f32v_set1(0x1.0dc132p-8f);
-    p = f32v_fma(p, a, f32v_set1(0x1.4cdba2p-5f));
-    p = f32v_fma(p, a, f32v_set1(0x1.774238p-3f));
-    p = f32v_fma(p, a, f32v_set1(0x1.c0cf44p-2f));
-    return p;
-}
-
-CT_VEC_INLINE f32v f32v_cdf_den(f32v a) {
-    f32v q = f32v_set1(0x1.52155ap-7f);
-    q = f32v_fma(q, a, f32v_set1(0x1.a133b6p-4f));
-    q = f32v_fma(q, a, f32v_set1(0x1.e0ba92p-2f));
-    q = f32v_fma(q, a, f32v_set1(0x1.33d65cp0f));
-    q = f32v_fma(q, a, f32v_set1(0x1.aca9d2p0f));
-    return q;
-}
-
 // LN2_HI + LN2_LO and LN2_SHORT + LN2_REST are ln 2; SHORT is rounded to a multiple of 2^-16, so
 // that an exponent times it is exact. SQRT_HALF + SQRT_REST is sqrt(1/2), HALF_BITS the bits of
 // SQRT_HALF. Arguments are clamped (HI, LO, MAX) a little beyond the last one that matters.
@@ -180,6 +162,14 @@ CT_VEC_INLINE f32v f32v_cdf_den(f32v a) {
 #define VC_ERFC_NEAR   0.75f
 #define VC_CDF_MAX     14.4f
 #define VC_ERFCX_K     0x1.d568p1f
+#define VC_GATE_C1     0x1.988454p0f
+#define VC_GATE_C1_LO  -0x1.857936p-25f
+#define VC_GATE_C2     0x1.2444f2p-4f
+#define VC_GATE_C2_LO  0x1.49b16ap-29f
+#define VC_GATE_LEAST  -120.0f
+#define VC_CDF_SHIFT   1
+#define VC_CDF_TERMS   F32_CDF_TERMS
+#define VC_CDF_REST    0
 
 #define VV       f32v
 #define VI       f32i
@@ -197,40 +187,6 @@ CT_VEC_INLINE f32v f32v_erf(f32v x) {
     f32v far = f32v_fnma(e, f32v_erfx_poly(f32v_sub(b, f32v_set1(1.5f))), one);
     f32v near = f32v_fma(a, f32v_erf_excess(a), a);
     return f32v_copysign(f32v_select(f32v_lt(a, one), near, far), x);
-}
-
-// a exp(a^2 / 2) Phi(-a) and, in lo, what its roundings lost.
-CT_VEC_INLINE f32v f32v_cdf_tail(f32v a, f32v *lo) {
-    f32v one = f32v_set1(1.0f), half = f32v_set1(0.5f);
-    f32v p = f32v_cdf_num(a), q = f32v_cdf_den(a);
-    f32v n = f32v_fma(p, a, half), d = f32v_fma(q, a, one);
-    f32v nl = f32v_fms(p, a, f32v_sub(n, half));
-    f32v dl = f32v_fms(q, a, f32v_sub(d, one));
-    f32v w = f32v_div(one, d);
-    f32v m = f32v_mul(a, n);
-    f32v y = f32v_mul(m, w);
-    f32v rem = f32v_fnma(y, d, m);
-    rem = f32v_add(rem, f32v_fma(a, nl, f32v_fms(a, n, m)));
-    *lo = f32v_mul(f32v_fnma(y, dl, rem), w);
-    return y;
-}
-
-// x Phi(x) = max(x, 0) - a Phi(-a) with a = |x|. The power of two joins last, so that the product
-// underflows gradually and rounds once.
-CT_VEC_INLINE f32v f32v_gelu(f32v x) {
-    f32v magic = f32v_set1(VC_MAGIC);
-    f32v a = f32v_lesser(f32v_set1(VC_CDF_MAX), f32v_abs(x));
-    f32v h = f32v_mul(f32v_set1(-0.5f), a);
-    f32v s = f32v_mul(h, a);
-    f32v sl = f32v_fms(h, a, s);
-    f32v n = f32v_sub(f32v_fma(s, f32v_set1(VC_LOG2E), magic), magic);
-    f32v r = f32v_fnma(n, f32v_set1(VC_LN2_HI), s);
-    r = f32v_add(f32v_fnma(n, f32v_set1(VC_LN2_LO), sl), r);
-    f32v p = f32v_fma(f32v_mul(r, r), f32v_exp_rest(r), r);
-    f32v zl;
-    f32v z = f32v_cdf_tail(a, &zl);
-    f32v y = f32v_add(z, f32v_fma(zl, p, f32v_fma(z, p, zl)));
-    return f32v_sub(f32v_greater(f32v_set1(-0.0f), x), f32v_scale2(y, n));
 }
 
 #undef VV
@@ -263,5 +219,13 @@ CT_VEC_INLINE f32v f32v_gelu(f32v x) {
 #undef VC_ERFC_NEAR
 #undef VC_CDF_MAX
 #undef VC_ERFCX_K
+#undef VC_GATE_C1
+#undef VC_GATE_C1_LO
+#undef VC_GATE_C2
+#undef VC_GATE_C2_LO
+#undef VC_GATE_LEAST
+#undef VC_CDF_SHIFT
+#undef VC_CDF_TERMS
+#undef VC_CDF_REST
 
 #endif

@@ -12,6 +12,7 @@
  * that halves a chain that a function waits for, and does not cost accuracy.
  */
 
+#include "cdf_pieces.h"
 #include "tensor/erfc_table.h"
 #include "vec.h"
 
@@ -195,6 +196,14 @@ CT_VEC_INLINE f64v f64v_recip1p(f64v e, f64v d) {
 #define VC_ERFC_NEAR   0.75
 #define VC_CDF_MAX     38.7
 #define VC_ERFCX_K     0x1.f0bp1
+#define VC_GATE_C1     0x1.9884533d43651p0
+#define VC_GATE_C1_LO  -0x1.cbc0d30ebfd15p-54
+#define VC_GATE_C2     0x1.2444f2a4d8b4bp-4
+#define VC_GATE_C2_LO  -0x1.6c843a29d1c7p-61
+#define VC_GATE_LEAST  -760.0
+#define VC_CDF_SHIFT   3
+#define VC_CDF_TERMS   F64_CDF_TERMS
+#define VC_CDF_REST    F64_CDF_REST
 
 #define VV       f64v
 #define VI       f64i
@@ -236,15 +245,6 @@ CT_VEC_INLINE f64v f64v_erf(f64v x) {
     return f64v_copysign(f64v_select(f64v_ge(a, edge), far, near), x);
 }
 
-// x Phi(x) = max(x, 0) - a Phi(-a) with a = |x|. The power of two joins last, so that the product
-// underflows gradually and rounds once.
-CT_VEC_INLINE f64v f64v_gelu(f64v x) {
-    f64v n;
-    f64v a = f64v_lesser(f64v_set1(VC_CDF_MAX), f64v_abs(x));
-    f64v y = f64v_cdf_scaled(a, &n);
-    return f64v_sub(f64v_greater(f64v_set1(-0.0), x), f64v_scale2(f64v_mul(a, y), n));
-}
-
 #undef VV
 #undef VI
 #undef VM
@@ -275,5 +275,13 @@ CT_VEC_INLINE f64v f64v_gelu(f64v x) {
 #undef VC_ERFC_NEAR
 #undef VC_CDF_MAX
 #undef VC_ERFCX_K
+#undef VC_GATE_C1
+#undef VC_GATE_C1_LO
+#undef VC_GATE_C2
+#undef VC_GATE_C2_LO
+#undef VC_GATE_LEAST
+#undef VC_CDF_SHIFT
+#undef VC_CDF_TERMS
+#undef VC_CDF_REST
 
 #endif

@@ -51,6 +51,10 @@
 #define NORMCDF(a)  VF(normcdf)(a)
 #define GELU(a)     VF(gelu)(a)
 
+#define SILU_OF(a)      VF(silu)(a)
+#define MISH_OF(a)      VF(mish)(a)
+#define GELU_TANH_OF(a) VF(gelu_tanh)(a)
+
 #define SIN(a)      VF(sin)(a)
 #define COS(a)      VF(cos)(a)
 #define TAN(a)      VF(tan)(a)
