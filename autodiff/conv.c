@@ -1,5 +1,6 @@
-/* Convolutions as matrix products of windows. */
+/* Convolutions: what fits, and the bias. */
 
+#include "autodiff/conv_rules.h"
 #include "autodiff/network_impl.h"
 
 #include "tensor/fail.h"
@@ -98,56 +99,16 @@ static ct_var with_bias(const struct conv *c, ct_var y, ct_var bias) {
     return ADD(y, wide);
 }
 
-/* --- windows as columns of matrices --- */
-
-/* Axes in the order [batch, channels, last..., middle...] of [batch, channels, middle..., last...]. */
-static ct_var swap_space(const struct conv *c, ct_var x) {
-    int order[2 + 2 * CT_MAX_SPACE] = {0, 1};
+/* As the ops have it. The numbers are in their ranges, which were checked. */
+static struct ct__windows windows_of(const struct conv *c) {
+    struct ct__windows w = {.groups = (int32_t)c->groups};
     for (int s = 0; s < c->space; s++) {
-        order[2 + s] = 2 + c->space + s;
-        order[2 + c->space + s] = 2 + s;
+        w.stride[s] = (int32_t)c->window.stride[s];
+        w.dilation[s] = (int32_t)c->window.dilation[s];
+        w.before[s] = (int32_t)c->window.before[s];
+        w.after[s] = (int32_t)c->window.after[s];
     }
-    return ct_var_permute(x, 2 + 2 * c->space, order);
-}
-
-/* Matrices [rows, columns] of each image, or of each of its groups. */
-static ct_var as_matrices(const struct conv *c, ct_var x, int64_t rows, int64_t columns) {
-    if (c->groups == 1)
-        return ct_var_reshape(x, 3, (int64_t[]){c->batch, rows, columns});
-    return ct_var_reshape(x, 4, (int64_t[]){c->batch, c->groups, rows / c->groups, columns});
-}
-
-/* [batch, in, places..., kernel...] as columns, one a place: [batch, in kernels, places]. The places come last
-   in memory, so that the copy runs along them. */
-static ct_var columns_of(const struct conv *c, ct_var windows) {
-    ct_var columns = swap_space(c, windows);
-    return as_matrices(c, columns, c->in * c->kernels, c->all_places);
-}
-
-/* The inverse. */
-static ct_var windows_of(const struct conv *c, ct_var columns) {
-    int64_t shape[2 + 2 * CT_MAX_SPACE] = {c->batch, c->in};
-    for (int s = 0; s < c->space; s++) {
-        shape[2 + s] = c->kernel[s];
-        shape[2 + c->space + s] = c->places[s];
-    }
-    ct_var windows = ct_var_reshape(columns, 2 + 2 * c->space, shape);
-    return swap_space(c, windows);
-}
-
-/* Kernels as a matrix, or one for each group: [out, in kernels]. */
-static ct_var kernel_rows(const struct conv *c, ct_var w) {
-    int64_t each = c->in / c->groups * c->kernels;
-    return c->groups == 1 ? ct_var_reshape(w, 2, (int64_t[]){c->out, each})
-                          : ct_var_reshape(w, 3, (int64_t[]){c->groups, c->out / c->groups, each});
-}
-
-/* [batch, out, places] as images. */
-static ct_var image_of(const struct conv *c, ct_var rows) {
-    int64_t shape[2 + CT_MAX_SPACE] = {c->batch, c->out};
-    for (int s = 0; s < c->space; s++)
-        shape[2 + s] = c->places[s];
-    return ct_var_reshape(rows, 2 + c->space, shape);
+    return w;
 }
 
 /* --- the two convolutions --- */
@@ -164,39 +125,16 @@ static ct_var convolve(ct_var x, ct_var w, ct_var bias, const struct ct_window *
                     "groups divide axis 0");
         return ct__null_of(x);
     }
-    ct_var windows = ct__windows(c.who, x, c.space, c.kernel, &c.window);
-    const ct_tensor *view = ct__operand(windows);
-    for (int s = 0; view && s < c.space; s++)
-        c.places[s] = ct_shape(view)[2 + s];
-    if (!view || !count_places(&c)) {
-        if (view)
-            fail_shapes(&c, x, a, k, too_many);
+    if (!ct__check_windows(c.who, x, c.space, c.kernel, &c.window))
+        return ct__null_of(x);
+    for (int s = 0; s < c.space; s++)
+        c.places[s] = ct__places(ct_shape(a)[2 + s], c.kernel[s], &c.window, s);
+    if (!count_places(&c)) {
+        fail_shapes(&c, x, a, k, too_many);
         return ct__null_of(x);
     }
-    ct_var columns = columns_of(&c, windows);
-    ct_var kernels = kernel_rows(&c, w);
-    return with_bias(&c, image_of(&c, ct_var_matmul(kernels, columns)), bias);
-}
-
-/* Windows added back, the first axis of space first: the transpose of ct__windows. */
-static ct_var spread_windows(const struct conv *c, ct_var windows, const int64_t *extent) {
-    const struct ct_window *w = &c->window;
-    for (int s = 0; s < c->space; s++) {
-        int order[CT_MAX_RANK], first = 2 + c->space, rank = first + c->space - s;
-        for (int i = 0; i < rank; i++) /* the items of this axis last */
-            order[i] = i < first ? i : i + 1 < rank ? i + 1 : first;
-        windows = ct_var_permute(windows, rank, order);
-        struct ct__attr attr = {.axis = rank - 1,
-                                .step = w->dilation[s],
-                                .count = (c->kernel[s] - 1) * w->dilation[s] + 1};
-        if (w->dilation[s] > 1)
-            windows = ct__record(CT_OP_padded, 1, &windows, &attr);
-        windows = ct_var_fold(windows, 2 + s, extent[s] + w->before[s] + w->after[s], w->stride[s]);
-    }
-    for (int s = 0; s < c->space; s++)
-        if (w->before[s] || w->after[s])
-            windows = ct_var_slice(windows, 2 + s, w->before[s], w->before[s] + extent[s], 1);
-    return windows;
+    struct ct__windows windows = windows_of(&c);
+    return with_bias(&c, ct__convolved(x, w, &windows), bias);
 }
 
 /* The places, which are the image's, and the extents that they are spread over; false where something
@@ -219,7 +157,7 @@ static bool spread_extents(struct conv *c, const ct_tensor *a, int64_t *extent) 
 
 static ct_var convolve_back(ct_var x, ct_var w, ct_var bias, const struct ct_window *window) {
     struct conv c = {.who = "ct_var_conv_transpose"};
-    int64_t extent[CT_MAX_SPACE];
+    int64_t extent[CT_MAX_SPACE] = {0};
     if (!open_conv(&c, x, w, window))
         return ct__null_of(x);
     const ct_tensor *a = ct__operand(x), *k = ct__operand(w);
@@ -236,10 +174,9 @@ static ct_var convolve_back(ct_var x, ct_var w, ct_var bias, const struct ct_win
         fail_shapes(&c, x, a, k, "padding, strides, dilations or extra items do not fit");
         return ct__null_of(x);
     }
-    ct_var kernels = ct_var_transpose(kernel_rows(&c, w));
-    ct_var image = as_matrices(&c, x, c.out, c.all_places);
-    ct_var windows = windows_of(&c, ct_var_matmul(kernels, image));
-    ct_var y = spread_windows(&c, windows, extent);
+    struct ct__windows windows = windows_of(&c);
+    memcpy(windows.extent, extent, sizeof extent);
+    ct_var y = ct__record_windows(CT_OP_deconvolved, x, w, &windows, NULL);
     c.out = c.in;
     return with_bias(&c, y, bias);
 }

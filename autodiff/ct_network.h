@@ -1,7 +1,7 @@
 /**
  * @file ct_network.h
- * What networks are made of, recorded as compositions of the ops of ct_tape.h: convolutions, pools, normalisations,
- * dropout, attention, losses.
+ * What networks are made of, recorded as ops or compositions of ops: convolutions, pools, normalisations, dropout,
+ * attention, losses.
  *
  * Each is a function of variables that records ops which can be seen on the tape, so that every mode and order
  * of derivative, and every scalar type, works as for those. Convolutions, pools, norms, dropout and attention stand in a scope, such as

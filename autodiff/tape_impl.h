@@ -3,6 +3,7 @@
 #define CT_TAPE_IMPL_H
 
 #include "autodiff/ct_tape.h"
+#include "tensor/conv.h"
 #include "tensor/factor.h"
 
 /* Of an op of the table; a custom op may have more. */
@@ -25,8 +26,13 @@ struct ct__attr {
     bool keepdims;
     enum ct_reduction reduction;
     enum ct_activation activation;
-    int64_t shape[CT_MAX_RANK]; /* a target shape, or a permutation */
-    int64_t start, step, count; /* of a slice or its transpose */
+    union {
+        struct {
+            int64_t shape[CT_MAX_RANK]; /* a target shape, or a permutation */
+            int64_t start, step, count; /* of a slice or its transpose */
+        };
+        struct ct__windows windows; /* of a convolution */
+    };
     union {
         double eps;                /* what keeps a root or a quotient away from 0 */
         struct ct__custom *custom; /* of CT__OP_CUSTOM: what the node is, which it owns */

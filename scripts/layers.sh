@@ -11,7 +11,7 @@ BEGIN {
     may["nn"] = "nn optim autodiff tensor"
     may["io"] = "io tensor"
     # the platform, what rules borrow and the vector vocabulary, which every layer may stand on
-    platform = "tensor/fail.h tensor/alloc.h tensor/checked.h tensor/factor.h tensor/options.h tensor/parallel.h tensor/peek.h tensor/row_pulls.h tensor/isa.h tensor/kernels/vec.h"
+    platform = "tensor/fail.h tensor/alloc.h tensor/checked.h tensor/conv.h tensor/factor.h tensor/options.h tensor/parallel.h tensor/peek.h tensor/row_pulls.h tensor/isa.h tensor/kernels/vec.h"
     # what the command needs beside the public interface
     command = "tensor/fail.h tensor/topology.h io/atomic_file.h"
 }

@@ -5,6 +5,7 @@
 #include "tensor/kernels/kern_map.h"
 #include "tensor/kernels/kern_matmul.h"
 #include "tensor/kernels/kern_rows.h"
+#include "tensor/kernels/kern_taps.h"
 
 #include <stdatomic.h>
 
@@ -15,7 +16,7 @@
              ct__##type##_prod_##isa, ct__##type##_argmax_##isa, ct__##type##_argmin_##isa},       \
             ct__##type##_squares_##isa, ct__##type##_sizes_##isa, ct__##type##_spread_##isa,       \
             ct__##type##_dot_##isa, ct__##type##_matmul_##isa, ct__##type##_matmul_then_##isa,     \
-            ct__##type##_rows_##isa, &ct__##type##_factor_##isa                                    \
+            ct__##type##_rows_##isa, &ct__##type##_factor_##isa, &ct__##type##_taps_##isa          \
     }
 
 static const struct ct__kernels tables[] = {

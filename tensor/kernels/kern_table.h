@@ -6,6 +6,7 @@
 #include "tensor/kernels/kern_fold.h"
 #include "tensor/kernels/kern_map.h"
 #include "tensor/kernels/kern_matmul.h"
+#include "tensor/kernels/kern_taps.h"
 
 /* The kernels of one real type. */
 struct ct__real_kernels {
@@ -18,6 +19,7 @@ struct ct__real_kernels {
     ct_status (*matmul_then)(const struct ct_matmul_job *job, const struct ct__finish *finish);
     ct_rows_fn *(*rows)(enum ct_op op);
     const struct ct__factor_kernels *factor;
+    const struct ct__tap_kernels *taps;
 };
 
 struct ct__kernels {
