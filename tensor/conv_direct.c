@@ -123,7 +123,7 @@ static void convolve(const struct ct__conv_call *call, int64_t batch, int64_t gr
     char *planes = scratch, *sums = scratch + planes_bytes(call);
     size_t channel = (size_t)(call->planes.planes * call->planes.plane) * size;
     for (int64_t i = 0; i < in; i++)
-        ct__lay_planes(&call->planes, size, image + (size_t)(i * c->pixels) * size,
+        ct__lay_planes(&call->planes, call->taps, size, image + (size_t)(i * c->pixels) * size,
                        planes + (size_t)i * channel);
     memset(planes + (size_t)in * channel, 0, planes_bytes(call) - (size_t)in * channel);
     size_t row = row_bytes(call, step);
@@ -136,12 +136,10 @@ static void convolve(const struct ct__conv_call *call, int64_t batch, int64_t gr
             size_t kb = taps - k < CT__TAP_BLOCK ? taps - k : CT__TAP_BLOCK;
             multiply_block(call, packed, planes + start * size, items, k, kb, sums, row);
         }
-        for (int64_t o = 0; o < out; o++) {
-            char *to = result + (size_t)(o * c->all_places + first * a[2].places) * size;
-            const char *from = sums + (size_t)o * row;
-            for (int64_t i = 0; i < n; i++, to += line, from += (size_t)a[2].length * size)
-                memcpy(to, from, line);
-        }
+        for (int64_t o = 0; o < out; o++)
+            call->taps->copy((size_t)n, (size_t)a[2].places,
+                             result + (size_t)(o * c->all_places + first * a[2].places) * size,
+                             line, sums + (size_t)o * row, (size_t)a[2].length * size);
     }
 }
 

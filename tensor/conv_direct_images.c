@@ -43,14 +43,9 @@ static size_t row_bytes(const struct ct__conv_call *call) {
 static void lay_channel(const struct ct__conv_call *call, const char *from, char *to) {
     const struct ct__conv_axis *a = call->planes.axis;
     size_t line = (size_t)a[2].places * call->size, row = (size_t)a[2].length * call->size;
-    char *end = to + channel_bytes(call);
-    memset(to, 0, margin_bytes(call));
-    to += margin_bytes(call);
-    for (int64_t i = 0; i < a[1].places; i++, to += row, from += line) {
-        memcpy(to, from, line);
-        memset(to + line, 0, row - line);
-    }
-    memset(to, 0, (size_t)(end - to));
+    memset(to, 0, channel_bytes(call));
+    call->taps->copy((size_t)a[1].places, (size_t)a[2].places, to + margin_bytes(call), row, from,
+                     line);
 }
 
 /* Some rows of channels and a panel of a plane's items: sums over the items of kernels that lie in the plane. */
@@ -58,8 +53,8 @@ struct part {
     struct ct__cut rows, vecs;
     int64_t plane[2]; /* of the two last axes */
     const char *laid, *packed;
-    char *sums; /* of the panel; rows lie side by side, as long as the panel */
-    char *inner, *each;
+    char *sums;  /* of the panel; rows lie side by side, as long as the panel */
+    char *inner; /* a tile of sums over a column */
 };
 
 /* Over the rows of one column of the kernel. */
@@ -86,15 +81,13 @@ static void sum_column(const struct ct__conv_call *call, const struct part *p, i
 static void sum_panel(const struct ct__conv_call *call, const struct part *p, char *sums,
                       size_t row) {
     const struct ct__conv_axis *a = call->planes.axis;
-    size_t items = p->vecs.count * call->taps->lanes, width = items * call->size;
+    size_t width = p->vecs.count * call->taps->lanes * call->size;
     bool first = true;
     for (int64_t column = p->plane[1]; column < a[2].kernel; column += a[2].planes) {
         sum_column(call, p, column);
-        call->taps->add(p->rows.count * items, p->each, p->inner, first);
+        call->taps->add(p->rows.count, p->vecs.count, sums, row, p->inner, width, first);
         first = false;
     }
-    for (size_t i = 0; i < p->rows.count; i++)
-        memcpy(sums + i * row, p->each + i * width, width);
 }
 
 /* The items of a plane that lie in the image. */
@@ -105,19 +98,20 @@ static void take_plane(const struct ct__conv_call *call, const int64_t plane[2],
     size_t size = call->size;
     for (int s = 0; s < 2; s++)
         ct__plane_span(&a[1 + s], plane[s], &first[s], &end[s]);
-    for (int64_t i = first[0]; i < end[0]; i++) {
-        int64_t y = i * a[1].stride + ct__plane_rest(&a[1], plane[0]) - a[1].before;
-        int64_t x = first[1] * a[2].stride + ct__plane_rest(&a[2], plane[1]) - a[2].before;
-        const char *from = sums + (size_t)(i * a[2].length + first[1]) * size;
-        char *to = image + (size_t)(y * a[2].extent + x) * size;
-        size_t n = (size_t)(end[1] - first[1]), step = (size_t)a[2].stride * size;
-        if (step == size) {
-            memcpy(to, from, n * size);
-            continue;
-        }
-        for (size_t j = 0; j < n; j++)
-            memcpy(to + j * step, from + j * size, size);
-    }
+    if (first[0] == end[0] || first[1] == end[1])
+        return;
+    int64_t y = first[0] * a[1].stride + ct__plane_rest(&a[1], plane[0]) - a[1].before;
+    int64_t x = first[1] * a[2].stride + ct__plane_rest(&a[2], plane[1]) - a[2].before;
+    const char *from = sums + (size_t)(first[0] * a[2].length + first[1]) * size;
+    char *to = image + (size_t)(y * a[2].extent + x) * size;
+    size_t rows = (size_t)(end[0] - first[0]), n = (size_t)(end[1] - first[1]);
+    size_t row = (size_t)a[2].length * size, to_row = (size_t)(a[1].stride * a[2].extent) * size;
+    if (a[2].stride == 1)
+        call->taps->copy(rows, n, to, to_row, from, row);
+    else
+        for (size_t i = 0; i < rows; i++, to += to_row, from += row)
+            for (size_t j = 0; j < n; j++)
+                memcpy(to + j * (size_t)a[2].stride * size, from + j * size, size);
 }
 
 /* A plane of some rows of channels, where it meets the image. */
@@ -156,8 +150,7 @@ static void spread(const struct ct__conv_call *call, int64_t batch, int64_t grou
     size_t laid = laid_bytes(call);
     memset(scratch + out * channel_bytes(call), 0, laid - out * channel_bytes(call));
     struct part p = {.laid = scratch, .inner = scratch + laid};
-    p.each = p.inner + tile_bytes(call);
-    p.sums = p.each + tile_bytes(call);
+    p.sums = p.inner + tile_bytes(call);
     for (size_t i = 0; i < tiles; i++) {
         p.rows = ct__cut_at(in, tiles, i);
         p.packed =
@@ -221,7 +214,7 @@ bool ct__conv_images_direct(const struct ct__conv *c, const ct_tensor *u, const 
     call.place = ct__alloc((size_t)out * sizeof *call.place);
     call.in = ct__first(u);
     call.run = spread;
-    call.scratch = laid_bytes(&call) + 2 * tile_bytes(&call) + call.taps->rows * row_bytes(&call);
+    call.scratch = laid_bytes(&call) + tile_bytes(&call) + call.taps->rows * row_bytes(&call);
     ct_tensor *x = ct__empty("ct_conv", u->scalar, u->rank, shape);
     if (x && call.packed && call.place) {
         call.out = ct__first(x);

@@ -90,7 +90,8 @@ static void correlate(const struct ct__conv_call *call, int64_t batch, int64_t g
     char *wide = scratch, *narrow = wide + wide_bytes(call);
     char *images = narrow + narrow_bytes(call), *sums = images + images_bytes(call);
     for (size_t i = 0; i < in; i++)
-        ct__lay_planes(&call->planes, size, x + i * pixels * size, narrow + i * items * size);
+        ct__lay_planes(&call->planes, call->taps, size, x + i * pixels * size,
+                       narrow + i * items * size);
     if (width > in)
         memset(wide, 0, wide_bytes(call));
     turn(size, in, items, narrow, wide, width);

@@ -60,7 +60,8 @@ int64_t ct__tap_place(const struct ct__conv_planes *p, int64_t j);
 /* The items of a plane along an axis that lie in the image: [first, end). */
 void ct__plane_span(const struct ct__conv_axis *a, int64_t plane, int64_t *first, int64_t *end);
 /* The planes of one channel of an image, whose items lie dense. */
-void ct__lay_planes(const struct ct__conv_planes *p, size_t size, const char *channel, char *to);
+void ct__lay_planes(const struct ct__conv_planes *p, const struct ct__tap_kernels *taps,
+                    size_t size, const char *channel, char *to);
 
 /* The same bits by kernels that read windows where they lie, for f32 and f64. False: not for these operands. Otherwise
    *result is set, to NULL with ct_error() on failure. Operands are dense and nothing is empty. */

@@ -62,52 +62,53 @@ void ct__plane_span(const struct ct__conv_axis *a, int64_t plane, int64_t *first
     *first = *first < *end ? *first : *end;
 }
 
-/* A row of a plane, of which the items [first, end) lie `step` apart in the image. */
-static void lay_row(size_t size, int64_t length, int64_t first, int64_t end, const char *from,
-                    int64_t step, char *to) {
-    size_t n = (size_t)(end - first);
-    memset(to, 0, (size_t)first * size);
-    memset(to + (size_t)end * size, 0, (size_t)(length - end) * size);
-    to += (size_t)first * size;
-    if (step == 1)
-        memcpy(to, from, n * size);
-    else if (size == sizeof(float))
-        for (size_t i = 0; i < n; i++, from += step * (int64_t)size)
-            memcpy(to + i * sizeof(float), from, sizeof(float));
-    else
-        for (size_t i = 0; i < n; i++, from += step * (int64_t)size)
-            memcpy(to + i * sizeof(double), from, sizeof(double));
-}
-
-static void lay_plane(const struct ct__conv_planes *p, const int64_t plane[CT__CONV_SPACE],
-                      size_t size, const char *channel, char *to) {
-    const struct ct__conv_axis *a = p->axis;
-    int64_t first[CT__CONV_SPACE], end[CT__CONV_SPACE], at[CT__CONV_SPACE];
-    for (int s = 0; s < CT__CONV_SPACE; s++) {
-        ct__plane_span(&a[s], plane[s], &first[s], &end[s]);
-        at[s] = first[s] * a[s].stride + ct__plane_rest(&a[s], plane[s]) - a[s].before;
+/* Rows of a plane that have items of the image, each of them `step` items from the next there. */
+static void lay_rows(const struct ct__tap_kernels *taps, size_t size, size_t rows, size_t items,
+                     char *to, size_t to_row, const char *from, size_t from_row, int64_t step) {
+    if (step == 1) {
+        taps->copy(rows, items, to, to_row, from, from_row);
+        return;
     }
-    size_t row = (size_t)a[2].length * size;
-    for (int64_t i = 0; i < a[0].length; i++)
-        for (int64_t j = 0; j < a[1].length; j++, to += row) {
-            if (i < first[0] || i >= end[0] || j < first[1] || j >= end[1] || first[2] >= end[2]) {
-                memset(to, 0, row);
-                continue;
-            }
-            int64_t y = at[0] + (i - first[0]) * a[0].stride;
-            int64_t x = at[1] + (j - first[1]) * a[1].stride;
-            int64_t item = (y * a[1].extent + x) * a[2].extent + at[2];
-            lay_row(size, a[2].length, first[2], end[2], channel + (size_t)item * size, a[2].stride,
-                    to);
+    for (size_t i = 0; i < rows; i++, to += to_row, from += from_row)
+        for (size_t j = 0; j < items; j++) {
+            const char *item = from + j * (size_t)step * size;
+            if (size == sizeof(float))
+                memcpy(to + j * sizeof(float), item, sizeof(float));
+            else
+                memcpy(to + j * sizeof(double), item, sizeof(double));
         }
 }
 
-void ct__lay_planes(const struct ct__conv_planes *p, size_t size, const char *channel, char *to) {
+static void lay_plane(const struct ct__conv_planes *p, const struct ct__tap_kernels *taps,
+                      const int64_t plane[CT__CONV_SPACE], size_t size, const char *channel,
+                      char *to) {
+    const struct ct__conv_axis *a = p->axis;
+    int64_t first[CT__CONV_SPACE], end[CT__CONV_SPACE], at[CT__CONV_SPACE];
+    memset(to, 0, (size_t)p->plane * size);
+    for (int s = 0; s < CT__CONV_SPACE; s++) {
+        ct__plane_span(&a[s], plane[s], &first[s], &end[s]);
+        at[s] = first[s] * a[s].stride + ct__plane_rest(&a[s], plane[s]) - a[s].before;
+        if (first[s] == end[s])
+            return;
+    }
+    size_t row = (size_t)a[2].length * size, from_row = (size_t)(a[1].stride * a[2].extent) * size;
+    for (int64_t i = first[0]; i < end[0]; i++) {
+        int64_t y = at[0] + (i - first[0]) * a[0].stride;
+        int64_t item = (y * a[1].extent + at[1]) * a[2].extent + at[2];
+        int64_t place = (i * a[1].length + first[1]) * a[2].length + first[2];
+        lay_rows(taps, size, (size_t)(end[1] - first[1]), (size_t)(end[2] - first[2]),
+                 to + (size_t)place * size, row, channel + (size_t)item * size, from_row,
+                 a[2].stride);
+    }
+}
+
+void ct__lay_planes(const struct ct__conv_planes *p, const struct ct__tap_kernels *taps,
+                    size_t size, const char *channel, char *to) {
     int64_t plane[CT__CONV_SPACE];
     for (plane[0] = 0; plane[0] < p->axis[0].planes; plane[0]++)
         for (plane[1] = 0; plane[1] < p->axis[1].planes; plane[1]++)
             for (plane[2] = 0; plane[2] < p->axis[2].planes; plane[2]++) {
-                lay_plane(p, plane, size, channel, to);
+                lay_plane(p, taps, plane, size, channel, to);
                 to += (size_t)p->plane * size;
             }
 }

@@ -27,8 +27,13 @@ struct ct__tap_tile {
 struct ct__tap_kernels {
     size_t lanes, rows; /* items in a vector, and rows of a tile at most */
     void (*tile)(size_t rows, size_t vecs, const struct ct__tap_tile *t);
-    /* sum[i] = before + more[i], where before is +0 if `first`, else sum[i]; n a multiple of lanes */
-    void (*add)(size_t n, char *sum, const char *more, bool first);
+    /* Rows of items, `sum_row` and `more_row` bytes apart, of as many as are in `vecs` vectors:
+       sum[i] = before + more[i], where before is +0 if `first`, else sum[i]. */
+    void (*add)(size_t rows, size_t vecs, char *sum, size_t sum_row, const char *more,
+                size_t more_row, bool first);
+    /* Copies rows of any number of items, that lie so many bytes apart. */
+    void (*copy)(size_t rows, size_t items, char *to, size_t to_row, const char *from,
+                 size_t from_row);
 };
 
 #define CT__TAPS_DECLARE(isa)                                                                      \
