@@ -4,12 +4,11 @@
 #include "autodiff/index_attr.h"
 #include "autodiff/pull_words.h"
 
+#include "tensor/row_pulls.h"
+
 /* attr: the axis and the shape of the result. */
 static ct_tensor *run(const ct_tensor *const in[], const struct ct__attr *attr) {
-    ct_tensor *zeros = ct_zeros(ct_dtype(in[0]), attr->rank, attr->shape);
-    ct_tensor *sum = zeros ? ct_scatter_add(zeros, attr->axis, in[1], in[0]) : NULL;
-    ct_free(zeros);
-    return sum;
+    return ct__scatter_into_zeros(attr->rank, attr->shape, attr->axis, in[1], in[0]);
 }
 
 static ct_var pull(const struct ct__pull *p, int argument) {

@@ -3,6 +3,7 @@
 #include "tensor/ct_index.h"
 #include "tensor/fail.h"
 #include "tensor/parallel.h"
+#include "tensor/row_pulls.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -183,9 +184,9 @@ static ct_status write_items(const char *who, ct_tensor *out, int axis, const ct
     return CT_OK;
 }
 
-// CT_OP_COUNT: no reduction.
-static ct_tensor *scatter(const char *who, const ct_tensor *t, int axis, const ct_tensor *index,
-                          const ct_tensor *source, enum ct_op op) {
+// Onto t itself where that is `own`, which is dense and alone: it is passed on, or freed. CT_OP_COUNT: no reduction.
+static ct_tensor *scatter(const char *who, const ct_tensor *t, ct_tensor *own, int axis,
+                          const ct_tensor *index, const ct_tensor *source, enum ct_op op) {
     struct ct__places places;
     struct ct__combiner by, *combiner = op == CT_OP_COUNT ? NULL : &by;
     if (!t || !index || !source)
@@ -193,9 +194,11 @@ static ct_tensor *scatter(const char *who, const ct_tensor *t, int axis, const c
     if ((combiner && ct__find_combiner(who, t->scalar, op, combiner)) ||
         check_gather(who, t, axis, index, &axis) ||
         ct__check_source(who, t, source, index->rank, index->shape) ||
-        ct__read_places(who, index, axis, t->shape[axis], &places))
+        ct__read_places(who, index, axis, t->shape[axis], &places)) {
+        ct_free(own);
         return NULL;
-    ct_tensor *out = ct__dense_copy(who, t);
+    }
+    ct_tensor *out = own ? own : ct__dense_copy(who, t);
     if (out && write_items(who, out, axis, index, &places, source, combiner)) {
         ct_free(out);
         out = NULL;
@@ -206,17 +209,23 @@ static ct_tensor *scatter(const char *who, const ct_tensor *t, int axis, const c
 
 ct_tensor *ct_scatter(const ct_tensor *t, int axis, const ct_tensor *index,
                       const ct_tensor *source) {
-    return scatter(__func__, t, axis, index, source, CT_OP_COUNT);
+    return scatter(__func__, t, NULL, axis, index, source, CT_OP_COUNT);
 }
 
 ct_tensor *ct_scatter_add(const ct_tensor *t, int axis, const ct_tensor *index,
                           const ct_tensor *source) {
-    return scatter(__func__, t, axis, index, source, CT_OP_add);
+    return scatter(__func__, t, NULL, axis, index, source, CT_OP_add);
+}
+
+ct_tensor *ct__scatter_into_zeros(int rank, const int64_t *shape, int axis, const ct_tensor *index,
+                                  const ct_tensor *source) {
+    ct_tensor *zeros = ct_zeros(source->scalar, rank, shape);
+    return zeros ? scatter("ct_scatter_add", zeros, zeros, axis, index, source, CT_OP_add) : NULL;
 }
 
 ct_tensor *ct_scatter_reduce(const ct_tensor *t, int axis, const ct_tensor *index,
                              const ct_tensor *source, enum ct_op op) {
     if ((unsigned)op >= CT_OP_COUNT)
         return ct__fail_null(CT_EINVAL, __func__, "%d is not an op", (int)op);
-    return scatter(__func__, t, axis, index, source, op);
+    return scatter(__func__, t, NULL, axis, index, source, op);
 }

@@ -31,4 +31,8 @@ ct_tensor *ct__layer_norm_grad(const ct_tensor *x, const ct_tensor *g, int axis,
    after a 0 where windows have several. The result lies in memory as the windows do. */
 ct_tensor *ct__fold_windows(const ct_tensor *windows, int axis, int64_t extent, int64_t step);
 
+/* gather.c: ct_scatter_add() to zeros of a shape, which are made for it. */
+ct_tensor *ct__scatter_into_zeros(int rank, const int64_t *shape, int axis, const ct_tensor *index,
+                                  const ct_tensor *source);
+
 #endif
