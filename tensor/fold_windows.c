@@ -31,8 +31,8 @@ static void sort_axes(const ct_tensor *t, int rank, int *order) {
     }
 }
 
-// Zeros, whose axes lie in the order in which those of the windows do.
-static ct_tensor *zeros_like(const ct_tensor *windows, int axis, int64_t extent) {
+// Zeros, whose axes lie in the order in which those of the windows do; or anything, where all is written.
+static ct_tensor *sum_like(const ct_tensor *windows, int axis, int64_t extent, bool zeros) {
     int order[CT_MAX_RANK] = {0}, back[CT_MAX_RANK] = {0}, rank = windows->rank - 1;
     int64_t shape[CT_MAX_RANK];
     sort_axes(windows, rank, order);
@@ -40,7 +40,8 @@ static ct_tensor *zeros_like(const ct_tensor *windows, int axis, int64_t extent)
         shape[i] = order[i] == axis ? extent : windows->shape[order[i]];
         back[order[i]] = i;
     }
-    ct_tensor *dense = ct_zeros(windows->scalar, rank, shape);
+    ct_tensor *dense = zeros ? ct_zeros(windows->scalar, rank, shape)
+                             : ct__empty("ct_fold_windows", windows->scalar, rank, shape);
     ct_tensor *out = dense ? ct_permute(dense, rank, back) : NULL;
     ct_free(dense);
     return out;
@@ -73,6 +74,39 @@ static ct_status add_place(const struct sum *s, int64_t place) {
                             x->scalar->name);
     }
     return CT_OK;
+}
+
+#define ITEM     float
+#define FN(name) name##_f32
+#include "tensor/fold_apart.inc"
+#undef ITEM
+#undef FN
+#define ITEM     double
+#define FN(name) name##_f64
+#include "tensor/fold_apart.inc"
+#undef ITEM
+#undef FN
+
+// Windows of f32 or f64 that do not overlap: all items of each in one pass.
+static void lay_apart(const struct sum *s) {
+    const ct_tensor *x = s->windows;
+    int64_t steps[CT_MAX_RANK], size = x->shape[x->rank - 1];
+    ptrdiff_t bytes = (ptrdiff_t)x->scalar->size;
+    memcpy(steps, s->out->strides, sizeof steps);
+    steps[s->axis] *= s->step;
+    struct ct__nest nest = ct__nest_of(x->rank - 1, x->shape, steps, x->strides);
+    ct__nest_sort(&nest);
+    ct__nest_fuse(&nest);
+    ct__nest_have_row(&nest);
+    int outer = nest.rank - 1;
+    size_t n = (size_t)nest.shape[outer], passes = ct__nest_passes(&nest, outer);
+    struct ct__walk walk;
+    ct__walk_start(&walk, &nest, outer, 0);
+    for (size_t i = 0; i < passes; i++, ct__walk_next(&walk, &nest, outer))
+        (x->scalar == CT_F32 ? row_apart_f32 : row_apart_f64)(
+            n, (size_t)size, ct__first(s->out) + walk.at[0] * bytes, nest.step[0][outer],
+            s->out->strides[s->axis], ct__first(x) + walk.at[1] * bytes, nest.step[1][outer],
+            x->strides[x->rank - 1]);
 }
 
 // The transpose of a slice: nothing is added, so that -0 stays.
@@ -109,11 +143,14 @@ ct_tensor *ct__fold_windows(const ct_tensor *windows, int axis, int64_t extent, 
         return NULL;
     if (size == 1)
         return spread(windows, axis, extent, step);
-    s.out = zeros_like(windows, axis, extent);
+    bool apart = size <= step && (windows->scalar == CT_F32 || windows->scalar == CT_F64);
+    s.out = sum_like(windows, axis, extent, !apart || size < step || count * step < extent);
     if (!s.out)
         return NULL;
     ct_status status = CT_OK;
-    for (int64_t place = 0; windows->count > 0 && place < size && !status; place++)
+    if (apart && windows->count > 0)
+        lay_apart(&s);
+    for (int64_t place = 0; !apart && windows->count > 0 && place < size && !status; place++)
         status = add_place(&s, place);
     if (status) {
         ct_free(s.out);
