@@ -66,7 +66,7 @@ CT_API size_t ct_tape_length(const ct_tape *tape);
  *
  * It concerns the products that ct_grad() records. Values are the same, also those of losses in which a zero weight absorbs.
  * Rules that choose (where, relu, maximum, rows of logits that are all -infinity) choose under it too. Rules that are otherwise fused
- * (`softmax_grad`, `log_softmax_grad`, `layer_norm_grad`, `cross_entropy_grad`) are recorded as plain words. Not reached are the
+ * (`softmax_grad`, `log_softmax_grad`, `layer_norm_grad`, `layer_norm_parts`, `batch_norm_parts`, `cross_entropy_grad`) are recorded as plain words. Not reached are the
  * tangents of dual numbers, that is ct_jvp() and the products of ct_hvp(): they absorb. So with the option tape and dual differ
  * where a partial derivative is not finite, and nowhere else but by rounding.
  */

@@ -227,6 +227,72 @@ static void normalise_rows(const struct ct__exact_call *c, long double *y) {
         normalise(c, at, n, y);
 }
 
+/* The item k of row j: of rows side by side, or of those of the channels of a batch. */
+static size_t item_of(const struct ct__exact_call *c, size_t n, size_t j, size_t k) {
+    if (c->op == CT_OP_layer_norm_parts)
+        return j * n + k;
+    size_t channels = (size_t)ct_shape(c->in[0])[1], batch = (size_t)ct_shape(c->in[0])[0];
+    size_t run = n / batch;
+    return (k / run * channels + j) * run + k % run;
+}
+
+/* What a row's items have in common: their mean, 1 / spread, and means of the cotangent times the scale, alone and
+   with the normalised row. */
+struct norm_row {
+    long double mean, r, slope, product;
+};
+
+static long double gain_of(const struct ct__exact_call *c, size_t i, size_t j, size_t k) {
+    return smul(c->x[1][i], c->x[2][c->op == CT_OP_layer_norm_parts ? k : j]);
+}
+
+static struct norm_row norm_row(const struct ct__exact_call *c, size_t n, size_t j) {
+    struct norm_row row = {0};
+    long double size = (long double)n, variance = 0;
+    for (size_t k = 0; k < n; k++)
+        row.mean += c->x[0][item_of(c, n, j, k)];
+    row.mean /= size;
+    for (size_t k = 0; k < n; k++)
+        variance += powl(c->x[0][item_of(c, n, j, k)] - row.mean, 2);
+    row.r = 1 / sqrtl(variance / size + (long double)c->attr->eps);
+    for (size_t k = 0; k < n && c->op != CT_OP_batch_norm; k++) {
+        size_t i = item_of(c, n, j, k);
+        long double gain = gain_of(c, i, j, k);
+        row.slope += gain / size;
+        row.product += smul(gain, (c->x[0][i] - row.mean) * row.r) / size;
+    }
+    return row;
+}
+
+/* Of row j; the gradients of scale and shift, after that of x, are added to. */
+static void norm_items(const struct ct__exact_call *c, size_t n, size_t j, long double *y) {
+    struct norm_row row = norm_row(c, n, j);
+    for (size_t k = 0; k < n; k++) {
+        size_t i = item_of(c, n, j, k), l = c->op == CT_OP_layer_norm_parts ? k : j;
+        long double h = (c->x[0][i] - row.mean) * row.r;
+        if (c->op == CT_OP_batch_norm) {
+            y[i] = h * c->x[1][j] + (c->attr->count > 2 ? c->x[2][j] : 0);
+            continue;
+        }
+        long double *of_scale = y + ct_count(c->in[0]), *of_shift = of_scale + ct_count(c->in[2]);
+        y[i] = smul(row.r, gain_of(c, i, j, k) - row.slope - smul(row.product, h));
+        of_scale[l] += smul(c->x[1][i], h);
+        of_shift[l] += c->x[1][i];
+    }
+}
+
+static void norm_parts(const struct ct__exact_call *c, long double *y) {
+    size_t items = ct_count(c->in[0]), scales = ct_count(c->in[c->op == CT_OP_batch_norm ? 1 : 2]);
+    for (size_t i = 0; i < c->count; i++)
+        y[i] = 0;
+    if (items == 0)
+        return;
+    bool by_item = c->op == CT_OP_layer_norm_parts;
+    size_t n = by_item ? scales : items / scales;
+    for (size_t j = 0; j < items / n; j++)
+        norm_items(c, n, j, y);
+}
+
 /* --- losses --- */
 
 static long double gathered(const struct ct__exact_call *c, size_t rows, long double sum) {
@@ -319,6 +385,11 @@ bool ct__exact_rows(const struct ct__exact_call *c, long double *y) {
     case CT_OP_layer_norm:
     case CT_OP_layer_norm_grad:
         normalise_rows(c, y);
+        return true;
+    case CT_OP_layer_norm_parts:
+    case CT_OP_batch_norm:
+    case CT_OP_batch_norm_parts:
+        norm_parts(c, y);
         return true;
     case CT_OP_mean_squared:
         squared_gaps(c, y);

@@ -155,6 +155,7 @@ static enum style style_of(enum ct_op op) {
         return AXIS;
     case CT_OP_layer_norm:
     case CT_OP_layer_norm_grad:
+    case CT_OP_layer_norm_parts:
         return FIRST_AXIS;
     case CT_OP_summed:
     case CT_OP_maxed:

@@ -1,5 +1,6 @@
 /* Normalisation of batches and rows. */
 
+#include "autodiff/layer_norm_rules.h"
 #include "autodiff/network_impl.h"
 
 #include "tensor/ct_write.h"
@@ -87,42 +88,52 @@ ct_status ct_var_batch_moments(ct_var x, ct_var *mean, ct_var *variance) {
     return ct_tape_status(x.tape);
 }
 
-/* Axes 0 and 1 exchanged, and exchanged back. */
-static ct_var exchange(ct_var x) {
-    int order[CT_MAX_RANK] = {1, 0, 2, 3, 4, 5, 6, 7};
-    return ct_var_permute(x, ct_rank(ct__value_of(x)), order);
+/* The rows of layer_norm, one a channel, times nothing. */
+static ct_var normal_channels(ct_var x, double eps) {
+    ct_var rows = ct__channel_rows(x);
+    ct_var y = ct_var_layer_norm(rows, 1, ct_var_null(), ct_var_null(), eps);
+    return ct__from_channel_rows(y, x);
+}
+
+/* One number per channel; false after the sticky error. */
+static bool fits_channels(const char *who, ct_var x, ct_var v, const char *what) {
+    const ct_tensor *t = ct__operand(x), *c = ct__operand(v);
+    if (c && ct_rank(c) == 1 && ct_shape(c)[0] == ct_shape(t)[1] && ct_dtype(c) == ct_dtype(t))
+        return true;
+    if (c)
+        per_channel(who, x, v, what);
+    return false;
 }
 
 ct_var ct_var_batch_norm_train(ct_var x, ct_var scale, ct_var shift, double eps, ct_var *mean,
                                ct_var *variance) {
     const ct_tensor *t = ct__operand(x);
-    int64_t shape[CT_MAX_RANK], items = 1;
+    struct ct__attr attr = {.eps = eps, .count = shift.tape ? 3 : 2};
+    const ct_var in[] = {x, scale, shift};
+    int axes[CT_MAX_RANK], n = 0;
     if (!t)
         return ct__null_of(x);
-    int rank = ct_rank(t);
-    if (rank < 2)
+    if (ct_rank(t) < 2)
         return ct__fail_call(__func__, 1, &x, CT_ESHAPE,
-                             "x needs a batch and channels: rank %d was given", rank);
-    for (int i = 0; i < rank; i++) {
-        shape[i] = ct_shape(t)[i < 2 ? 1 - i : i];
-        items *= i == 1 ? 1 : ct_shape(t)[i];
-    }
+                             "x needs a batch and channels: rank %d was given", ct_rank(t));
+    for (int i = 0; i < ct_rank(t); i++)
+        if (i != 1)
+            axes[n++] = i;
     begin(x, "batch_norm");
-    ct_var turned = exchange(x);
-    ct_var rows = ct_var_reshape(turned, 2, (int64_t[]){shape[0], items});
     if (mean)
-        *mean = ct_var_mean(rows, 1, false);
+        *mean = ct_var_mean_axes(x, n, axes, false);
     if (variance)
-        *variance = ct_var_variance(rows, 1, 0, false);
-    ct_var y = ct_var_layer_norm(rows, 1, ct_var_null(), ct_var_null(), eps);
-    y = ct_var_reshape(y, rank, shape);
-    if (!ct__operand(y))
-        return end(x, ct__null_of(x));
-    y = exchange(y);
-    if (scale.tape)
-        y = MUL(y, per_channel(__func__, x, scale, "scale"));
-    if (shift.tape)
-        y = ADD(y, per_channel(__func__, x, shift, "shift"));
+        *variance = ct_var_variance_axes(x, n, axes, 0, false);
+    ct_var y;
+    if (scale.tape) {
+        bool fit = fits_channels(__func__, x, scale, "scale") &&
+                   (!shift.tape || fits_channels(__func__, x, shift, "shift"));
+        y = fit ? ct__record(CT_OP_batch_norm, (int)attr.count, in, &attr) : ct__null_of(x);
+    } else {
+        y = normal_channels(x, eps);
+        if (shift.tape)
+            y = ADD(y, per_channel(__func__, x, shift, "shift"));
+    }
     return end(x, y);
 }
 

@@ -23,7 +23,7 @@ static ct_var mean_product(const struct ct__pull *P, ct_var a, ct_var b) {
    means over a row,
      -r^2 (mean(U Z) - mean(U) mean(Z) - mean(Z h) mean(U h)) h
      - r (mean(U h) pull(Z) + mean(Z h) pull(U)). */
-static ct_var pull_x(const struct ct__pull *P) {
+ct_var ct__layer_norm_curve(const struct ct__pull *P) {
     ct_var x = P->x[0], z = P->x[1], u = P->g;
     ct_var h = ct__layer_norm_var(x, P->attr), gap = SUB(x, ct__row_mean(P, x));
     ct_var variance = ct__row_mean(P, SQUARE(gap));
@@ -42,7 +42,8 @@ static ct_var pull_x(const struct ct__pull *P) {
 static ct_var pull(const struct ct__pull *P, int argument) {
     if (ct_count(ct__value_of(P->x[0])) == 0)
         return P->g;
-    return argument == 0 ? pull_x(P) : ct__layer_norm_grad_var(P->x[0], P->g, P->attr);
+    return argument == 0 ? ct__layer_norm_curve(P)
+                         : ct__layer_norm_grad_var(P->x[0], P->g, P->attr);
 }
 
 ct_var ct__layer_norm_grad_var(ct_var x, ct_var g, const struct ct__attr *norm) {

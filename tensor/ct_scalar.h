@@ -111,14 +111,20 @@ typedef size_t ct_chain_fn(const ct_scalar *self, enum ct_op op, size_t n, const
  * `in[i] + j * in_next[i] + k * in_step[i]`; a result of one item a row has an @p out_step of 0. Steps
  * are in bytes. For the operands that lie item by item, either every step is the item's size, or every
  * step from row to row is. Absent operands are NULL.
+ *
+ * The pulls of normalised rows (`layer_norm_parts`, `batch_norm_parts`) have operands x, the cotangent and the
+ * scale; after the rows of the result come the gradients of the scale and of the shift. In a row of batch_norm only
+ * @p run items lie side by side, and steps from item to item are those from run to run; scale and shift have an item a
+ * row.
  */
 struct ct_rows_job {
     size_t n, count;
+    size_t run; /**< of batch_norm: a divisor of n */
     const char *in[3];
     ptrdiff_t in_step[3], in_next[3];
     char *out;
     ptrdiff_t out_step, out_next;
-    double eps; /**< of layer_norm */
+    double eps; /**< of layer_norm and batch_norm */
 };
 
 /** @return CT_ENOMEM when no scratch memory could be had, otherwise CT_OK. */

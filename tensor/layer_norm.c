@@ -68,19 +68,17 @@ static ct_rows_fn *kernel_of(struct ct__row_call *call) {
     return ct__row_kernel(call);
 }
 
-ct_tensor *ct__layer_norm(const ct_tensor *x, int axis, const ct_tensor *scale,
-                          const ct_tensor *shift, double eps) {
-    struct axes axes;
-    if (find_axes(x, axis, &axes) != CT_OK)
-        return NULL;
-    if (x->count == 0)
-        return ct_copy(x);
-    struct ct__row_call call = {
-        .who = who, .op = CT_OP_layer_norm, .mask = axes.mask, .in = {x, scale, shift}, .eps = eps};
+static ct_tensor *norm(const ct_tensor *x, const struct axes *axes, const ct_tensor *scale,
+                       const ct_tensor *shift, double eps) {
+    struct ct__row_call call = {.who = who,
+                                .op = CT_OP_layer_norm,
+                                .mask = axes->mask,
+                                .in = {x, scale, shift},
+                                .eps = eps};
     ct_rows_fn *kernel = kernel_of(&call);
     if (kernel)
         return ct__row_op(&call, kernel);
-    ct_tensor *gap = centred(x, &axes), *spread = inverse_spread(gap, &axes, eps);
+    ct_tensor *gap = centred(x, axes), *spread = inverse_spread(gap, axes, eps);
     ct_tensor *out = spread ? ct_mul(gap, spread) : NULL;
     ct_free(gap);
     ct_free(spread);
@@ -88,6 +86,29 @@ ct_tensor *ct__layer_norm(const ct_tensor *x, int axis, const ct_tensor *scale,
         out = ct__then(out, ct_mul(out, scale));
     if (out && shift)
         out = ct__then(out, ct_add(out, shift));
+    return out;
+}
+
+/* A scale or shift in x's shape: *part, or the view *wide, which it then is. */
+static bool widened(const ct_tensor **part, const ct_tensor *x, ct_tensor **wide) {
+    if (!*part || ct__same_shape(*part, x))
+        return true;
+    *part = *wide = ct__unnamed(ct_broadcast_to(*part, x->rank, x->shape));
+    return *wide != NULL;
+}
+
+ct_tensor *ct__layer_norm(const ct_tensor *x, int axis, const ct_tensor *scale,
+                          const ct_tensor *shift, double eps) {
+    struct axes axes;
+    if (find_axes(x, axis, &axes) != CT_OK)
+        return NULL;
+    if (x->count == 0)
+        return ct_copy(x);
+    ct_tensor *wide = NULL, *added = NULL, *out = NULL;
+    if (widened(&scale, x, &wide) && widened(&shift, x, &added))
+        out = norm(x, &axes, scale, shift, eps);
+    ct_free(wide);
+    ct_free(added);
     return out;
 }
 

@@ -20,11 +20,25 @@ ct_tensor *ct__cross_entropy_grad(const ct_tensor *x, const ct_tensor *g, const 
 /* layer_norm.c: CT_OK where a scale or a shift fits the axes of x from `axis` on, in shape and scalar
    type; else an error in the name of ct_layer_norm. */
 ct_status ct__layer_norm_fits(const ct_tensor *x, int axis, const ct_tensor *part);
-/* With a scale and a shift of x's shape and scalar type, or NULL; no shift without a scale. */
+/* With a scale and a shift of x's scalar type that broadcast to its shape, or NULL; no shift without a scale. */
 ct_tensor *ct__layer_norm(const ct_tensor *x, int axis, const ct_tensor *scale,
                           const ct_tensor *shift, double eps);
 /* The pull of that without scale and shift, at x of the cotangent g. */
 ct_tensor *ct__layer_norm_grad(const ct_tensor *x, const ct_tensor *g, int axis, double eps);
+
+/* norm_parts.c: all pulls of a norm with scale and shift, of the cotangent g, in one pass and one after the other
+   in a vector: the items of x, of the scale, of the shift. With h = layer_norm(x) without those,
+     layer_norm_grad(x, g smul scale)   sum(g smul h)   sum(g)
+   where sums are over the rows, and the scale has the shape of a row. */
+ct_tensor *ct__layer_norm_parts(const ct_tensor *x, const ct_tensor *g, const ct_tensor *scale,
+                                int axis, double eps);
+
+/* batch_norm.c: the same of the rows that x [batch, channels, space...] has for each channel; scale and shift are
+   [channels], and sums are over rows. shift may be NULL. */
+ct_tensor *ct__batch_norm(const ct_tensor *x, const ct_tensor *scale, const ct_tensor *shift,
+                          double eps);
+ct_tensor *ct__batch_norm_parts(const ct_tensor *x, const ct_tensor *g, const ct_tensor *scale,
+                                double eps);
 
 /* fold_windows.c: windows, of which the last axis counts the items, added into an axis of `extent` zeros at places
    `step` apart: the transpose of ct_unfold(). The items of one place are added in the order of the windows' items,

@@ -8,6 +8,7 @@
 #include "autodiff/ct_var_ops.h"
 #include "case_tools.h"
 #include "dual/ct_dual.h"
+#include "tensor/ct_make.h"
 #include "tensor/ct_ops.h"
 #include "tensor/move.h"
 #include "tensor/row_pulls.h"
@@ -104,6 +105,46 @@ static ct_tensor *layer_norm_both(const struct inputs *in) {
 static ct_tensor *layer_norm_grad(const struct inputs *in) {
     return ct__layer_norm_grad(in->x, in->z, in->axis, 1e-5);
 }
+/* The scale is the first row of w. */
+static ct_tensor *layer_norm_parts(const struct inputs *in) {
+    ct_tensor *scale = ct_copy(in->w), *next;
+    int leading = in->axis < 0 ? ct_rank(in->x) + in->axis : in->axis;
+    for (int i = 0; i < leading; i++) {
+        next = ct_select(scale, 0, 0);
+        ct_free(scale);
+        scale = next;
+    }
+    ct_tensor *out = ct__layer_norm_parts(in->x, in->z, scale, in->axis, 1e-5);
+    ct_free(scale);
+    return out;
+}
+/* Rows as the channels of one item, or as items of one channel; scale and shift begin the columns of w and z. */
+static ct_tensor *batch(const struct inputs *in, bool shifted, int axis, bool parts) {
+    ct_tensor *x = ct_expand_dims(in->x, axis), *z = ct_expand_dims(in->z, axis);
+    int64_t channels = ct_extent(x, 1);
+    ct_tensor *w = ct_select(in->w, 1, 0), *scale = ct_slice(w, 0, 0, channels, 1);
+    ct_tensor *first = ct_select(in->z, 1, 0), *shift = ct_slice(first, 0, 0, channels, 1), *out;
+    if (parts)
+        out = ct__batch_norm_parts(x, z, scale, 1e-5);
+    else
+        out = ct__batch_norm(x, scale, shifted ? shift : NULL, 1e-5);
+    ct_tensor *all[] = {x, z, w, scale, first, shift};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        ct_free(all[i]);
+    return out;
+}
+static ct_tensor *batch_scaled(const struct inputs *in) {
+    return batch(in, false, 0, false);
+}
+static ct_tensor *batch_shifted(const struct inputs *in) {
+    return batch(in, true, 1, false);
+}
+static ct_tensor *batch_parts(const struct inputs *in) {
+    return batch(in, false, 0, true);
+}
+static ct_tensor *batch_parts_of_one(const struct inputs *in) {
+    return batch(in, false, 1, true);
+}
 
 static const struct {
     const char *name;
@@ -123,6 +164,11 @@ static const struct {
     {"layer_norm_shifted", layer_norm_shifted, false},
     {"layer_norm_both", layer_norm_both, false},
     {"layer_norm_grad", layer_norm_grad, false},
+    {"layer_norm_parts", layer_norm_parts, false},
+    {"batch_norm with a scale", batch_scaled, true},
+    {"batch_norm with both", batch_shifted, true},
+    {"batch_norm_parts", batch_parts, true},
+    {"batch_norm_parts of one channel", batch_parts_of_one, true},
 };
 
 /* ---- inputs */
@@ -287,6 +333,46 @@ START_TEST(axes_in_the_middle) {
             ct_free(right);
         }
         ct_tensor *all[] = {flat, t, line, seen, windows, slow};
+        for (size_t k = 0; k < COUNT(all); k++)
+            ct_free(all[k]);
+    }
+}
+END_TEST
+
+/* Batches of images: the items of a channel lie in runs; other layouts, and runs too short for the kernel. */
+START_TEST(batches_have_the_bits_of_the_composition) {
+    static const int64_t shapes[][4] = {{3, 5, 4, 4},   {2, 3, 1, 17}, {7, 2, 28, 28},
+                                        {1, 4, 5, 13},  {40, 2, 9, 3}, {6, 3, 2, 2},
+                                        {70, 1, 31, 2}, {3, 700, 4, 9}};
+    const int64_t *shape = shapes[_i / 3];
+    const int rank = _i % 2 ? 4 : 3, merged = _i % 2 ? 1 : (int)shape[3];
+    int64_t own[] = {shape[0], shape[1], shape[2] * merged, shape[3]};
+    for (int type = 0; type < 2; type++) {
+        int64_t items = own[0] * own[1] * own[2] * (rank == 4 ? own[3] : 1);
+        ct_tensor *flat =
+            matrix((uint64_t)_i, types[type], (enum kind)(_i % 3), items / own[2], own[2]);
+        ct_tensor *other = matrix((uint64_t)_i + 1, types[type], PLAIN, items / own[2], own[2]);
+        ct_tensor *t = ct_reshape(flat, rank, own), *u = ct_reshape(other, rank, own);
+        ct_tensor *x = lay_out(t, (enum layout)(_i % LAYOUT_COUNT));
+        ct_tensor *z = lay_out(u, (enum layout)((_i + 1) % LAYOUT_COUNT));
+        ct_tensor *scale = ct_linspace(types[type], -1.5, 2, own[1]);
+        ct_tensor *shift = ct_linspace(types[type], 3, -1, own[1]);
+        ct_tensor *sx = as(x, &bare[type]), *sz = as(z, &bare[type]), *ss = as(scale, &bare[type]),
+                  *sh = as(shift, &bare[type]);
+        ct_tensor *made[] = {ct__batch_norm(x, scale, NULL, 0.25),
+                             ct__batch_norm(x, scale, shift, 0),
+                             ct__batch_norm_parts(x, z, scale, 1e-3)};
+        ct_tensor *right[] = {ct__batch_norm(sx, ss, NULL, 0.25), ct__batch_norm(sx, ss, sh, 0),
+                              ct__batch_norm_parts(sx, sz, ss, 1e-3)};
+        for (int k = 0; k < 3; k++) {
+            ct_tensor *plain = as(right[k], types[type]);
+            ck_assert_msg(same_bits(made[k], plain), "batch %d, function %d of %s: other bits", _i,
+                          k, types[type]->name);
+            ct_free(plain);
+            ct_free(made[k]);
+            ct_free(right[k]);
+        }
+        ct_tensor *all[] = {flat, other, t, u, x, z, scale, shift, sx, sz, ss, sh};
         for (size_t k = 0; k < COUNT(all); k++)
             ct_free(all[k]);
     }
@@ -484,6 +570,7 @@ Suite *suite_rows(void) {
     tcase_add_loop_test(tc, many_rows_have_the_bits_of_the_composition, 0, KINDS);
     tcase_add_loop_test(tc, layout_does_not_show, 0, LAYOUT_COUNT);
     tcase_add_test(tc, axes_in_the_middle);
+    tcase_add_loop_test(tc, batches_have_the_bits_of_the_composition, 0, 24);
     tcase_add_test(tc, quotients_are_rounded_once);
     tc = tcase_create("past the caches");
     suite_add_tcase(suite, tc);
@@ -492,6 +579,7 @@ Suite *suite_rows(void) {
     tcase_add_loop_test(tc, every_length_has_the_bits_of_the_composition, 0, KINDS);
     tcase_add_loop_test(tc, long_rows_have_the_bits_of_the_composition, 0, KINDS);
     tcase_add_loop_test(tc, many_rows_have_the_bits_of_the_composition, 0, KINDS);
+    tcase_add_loop_test(tc, batches_have_the_bits_of_the_composition, 0, 24);
     tcase_add_loop_test(tc, layout_does_not_show, 0, LAYOUT_COUNT);
     tc = tcase_create("layer_norm");
     suite_add_tcase(suite, tc);

@@ -1,6 +1,6 @@
 /* Ops on whole rows, each worked on while it lies in the nearest cache: softmax and its kin, the
    gradients of those, normalised rows. kern_rows.inc has the sums in the contract's order and the
-   tiles; kern_rows_ops.inc the ops. */
+   tiles; kern_rows_norm.inc and kern_rows_ops.inc the ops. */
 
 #include "tensor/kernels/kern_rows.h"
 
@@ -44,6 +44,7 @@ enum {
 #define VF(name) f32v_##name
 #define FN(name) CT_CAT(f32_, name)
 #include "kern_rows.inc"
+#include "kern_rows_norm.inc"
 #include "kern_rows_ops.inc"
 #undef T
 #undef VEC
@@ -59,4 +60,5 @@ enum {
 #define VF(name) f64v_##name
 #define FN(name) CT_CAT(f64_, name)
 #include "kern_rows.inc"
+#include "kern_rows_norm.inc"
 #include "kern_rows_ops.inc"
