@@ -7,13 +7,14 @@
 #include "tensor/ct_ops.h"
 #include "tensor/fail.h"
 #include "tensor/parallel.h"
+#include "tensor/philox_run.h"
 #include "tensor/tensor_impl.h"
 
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
-enum { ROUNDS = 10, GRAIN = 1 << 13, NORMAL_BLOCK = 1 << 15 };
+enum { GRAIN = 1 << 13, NORMAL_BLOCK = 1 << 15 };
 
 // ---- the generator
 
@@ -35,9 +36,8 @@ struct quad {
 };
 
 static inline struct quad philox(struct quad x, uint32_t k0, uint32_t k1) {
-    // The multipliers, and the Weyl steps of the key: the golden ratio and sqrt(3) - 1.
-    const uint32_t m0 = 0xD2511F53, m1 = 0xCD9E8D57, w0 = 0x9E3779B9, w1 = 0xBB67AE85;
-    for (int round = 0; round < ROUNDS; round++) {
+    const uint32_t m0 = PHILOX_M0, m1 = PHILOX_M1, w0 = PHILOX_W0, w1 = PHILOX_W1;
+    for (int round = 0; round < PHILOX_ROUNDS; round++) {
         uint64_t p = (uint64_t)m0 * x.a, q = (uint64_t)m1 * x.c;
         x = (struct quad){high_half(q) ^ x.b ^ k0, low_half(q), high_half(p) ^ x.d ^ k1,
                           low_half(p)};
@@ -69,6 +69,24 @@ static inline struct words block(const ct_random *r, uint64_t ahead) {
     return (struct words){join(x.a, x.b), join(x.c, x.d)};
 }
 
+// The words of the next blocks from `ahead` on, at most `most` > 0 and PHILOX_RUN; @return how many.
+static size_t next_words(const ct_random *r, size_t ahead, size_t most, uint64_t *first,
+                         uint64_t *second) {
+    size_t n = most < PHILOX_RUN ? most : PHILOX_RUN;
+#ifdef __AVX2__
+    if (n == PHILOX_RUN) {
+        ct__philox_run(r->position + ahead, r->stream, r->seed, first, second);
+        return n;
+    }
+#endif
+    for (size_t i = 0; i < n; i++) {
+        struct words w = block(r, ahead + i);
+        first[i] = w.first;
+        second[i] = w.second;
+    }
+    return n;
+}
+
 ct_random ct_random_of(uint64_t seed, uint64_t stream) {
     return (ct_random){.seed = seed, .stream = stream, .position = 0};
 }
@@ -84,7 +102,7 @@ ct_random ct_random_split(const ct_random *random, uint64_t index) {
 // ---- single draws
 
 static inline double unit_of(uint64_t word) {
-    return (double)(word >> 11) * 0x1p-53;
+    return (double)(int64_t)(word >> 11) * 0x1p-53;
 }
 
 double ct_random_uniform(ct_random *random) {
@@ -138,9 +156,13 @@ struct draw {
 static void fill_f64(void *context, size_t begin, size_t end) {
     const struct draw *d = context;
     double *items = d->items;
-    for (size_t i = begin; i < end; i++) {
-        double x = d->low + d->width * unit_of(block(&d->random, i).first);
-        items[i] = x > d->last ? d->last : x;
+    uint64_t first[PHILOX_RUN], second[PHILOX_RUN];
+    for (size_t i = begin, n; i < end; i += n) {
+        n = next_words(&d->random, i, end - i, first, second);
+        for (size_t k = 0; k < n; k++) {
+            double x = d->low + d->width * unit_of(first[k]);
+            items[i + k] = x > d->last ? d->last : x;
+        }
     }
 }
 
@@ -148,10 +170,14 @@ static void fill_f32(void *context, size_t begin, size_t end) {
     // 24 bits, so that a number in [0, 1) is exact and not rounded up to 1.
     const struct draw *d = context;
     float *items = d->items;
-    for (size_t i = begin; i < end; i++) {
-        double u = (double)(block(&d->random, i).first >> 40) * 0x1p-24;
-        float x = (float)(d->low + d->width * u);
-        items[i] = (double)x > d->last ? (float)d->last : x;
+    uint64_t first[PHILOX_RUN], second[PHILOX_RUN];
+    for (size_t i = begin, n; i < end; i += n) {
+        n = next_words(&d->random, i, end - i, first, second);
+        for (size_t k = 0; k < n; k++) {
+            double u = (double)(first[k] >> 40) * 0x1p-24;
+            float x = (float)(d->low + d->width * u);
+            items[i + k] = (double)x > d->last ? (float)d->last : x;
+        }
     }
 }
 
@@ -200,10 +226,13 @@ ct_tensor *ct_uniform(ct_random *random, const ct_scalar *scalar, int rank, cons
 static void fill_pairs(void *context, size_t begin, size_t end) {
     const struct draw *d = context;
     double *first = d->items;
-    for (size_t i = begin; i < end; i++) {
-        struct words w = block(&d->random, i);
-        first[i] = 1.0 - unit_of(w.first);
-        d->second[i] = unit_of(w.second);
+    uint64_t u1[PHILOX_RUN], u2[PHILOX_RUN];
+    for (size_t i = begin, n; i < end; i += n) {
+        n = next_words(&d->random, i, end - i, u1, u2);
+        for (size_t k = 0; k < n; k++) {
+            first[i + k] = 1.0 - unit_of(u1[k]);
+            d->second[i + k] = unit_of(u2[k]);
+        }
     }
 }
 

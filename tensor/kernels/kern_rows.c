@@ -24,6 +24,7 @@ enum {
     ROW_BLOCK = 1024,      // items in a block: the contract
     ROW_LEVELS = 56,       // of pairing: more blocks do not fit in 64 bits of items
     ROW_SIDE_BYTES = 4096, // of a row up to which that pays: they stay in L1 together
+    ROW_TERMS = 4,         // of a row that are summed at a time
     ROW_KEEP = 32 << 10,   // of rows between passes: a part of L1
     ROW_SHORT = 32,        // items in a row up to which rows are turned to lie side by side
     TILE_BYTES = 256,      // of a row of a tile: whole cache lines of neighbouring columns
