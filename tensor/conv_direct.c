@@ -111,6 +111,32 @@ static void multiply_block(const struct ct__conv_call *call, const char *packed,
     }
 }
 
+/* Where channels of an image are laid out. */
+struct laying {
+    const struct ct__conv_call *call;
+    const char *image;
+    char *planes;
+};
+
+static void lay_run(void *context, size_t place, size_t item, size_t rows, size_t items) {
+    const struct laying *l = context;
+    const struct ct__conv_call *call = l->call;
+    const struct ct__conv_axis *a = call->planes.axis;
+    size_t size = call->size, row = (size_t)a[2].length * size;
+    size_t step = (size_t)a[2].stride * size, line = (size_t)(a[1].stride * a[2].extent) * size;
+    size_t channel = (size_t)(call->planes.planes * call->planes.plane) * size;
+    size_t in = (size_t)(call->c->in / call->c->groups), pixels = (size_t)call->c->pixels * size;
+    for (size_t c = 0; c < in; c++) {
+        const char *from = l->image + c * pixels + item * size;
+        char *to = l->planes + c * channel + place * size;
+        if (step == size)
+            call->taps->copy(rows, items, to, row, from, line);
+        else
+            for (size_t i = 0; i < rows; i++)
+                ct__pack(size, 1, items, from + i * line, 0, (ptrdiff_t)step, to + i * row);
+    }
+}
+
 static void convolve(const struct ct__conv_call *call, int64_t batch, int64_t group,
                      char *scratch) {
     const struct ct__conv *c = call->c;
@@ -121,11 +147,8 @@ static void convolve(const struct ct__conv_call *call, int64_t batch, int64_t gr
     char *result = call->out + (size_t)((batch * c->out + group * out) * c->all_places) * size;
     const char *packed = call->packed + (size_t)(group * out) * taps * size;
     char *planes = scratch, *sums = scratch + planes_bytes(call);
-    size_t channel = (size_t)(call->planes.planes * call->planes.plane) * size;
-    for (int64_t i = 0; i < in; i++)
-        ct__lay_planes(&call->planes, call->taps, size, image + (size_t)(i * c->pixels) * size,
-                       planes + (size_t)i * channel);
-    memset(planes + (size_t)in * channel, 0, planes_bytes(call) - (size_t)in * channel);
+    memset(planes, 0, planes_bytes(call));
+    ct__each_run(&call->planes, lay_run, &(struct laying){call, image, planes});
     size_t row = row_bytes(call, step);
     for (int64_t first = 0, n; first < a[0].places * a[1].places; first += n) {
         int64_t left = a[0].places > 1 ? a[1].places - first % a[1].places : a[1].places - first;

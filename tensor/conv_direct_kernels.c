@@ -14,18 +14,10 @@ static size_t channels_of(const struct ct__conv_call *call) {
     return ct__round_up((size_t)(call->c->in / call->c->groups), call->taps->lanes);
 }
 
-static size_t plane_items(const struct ct__conv_call *call) {
-    return (size_t)(call->planes.planes * call->planes.plane);
-}
-
-/* Scratch: planes with channels side by side, one channel's planes as they were, images with channels side by side,
-   sums. Bytes. */
-static size_t wide_bytes(const struct ct__conv_call *call) {
-    return ct__round_up(plane_items(call) * channels_of(call) * call->size, 64);
-}
-static size_t narrow_bytes(const struct ct__conv_call *call) {
-    size_t in = (size_t)(call->c->in / call->c->groups);
-    return ct__round_up(plane_items(call) * in * call->size, 64);
+/* Scratch: planes with channels side by side, images so, sums. Bytes. */
+static size_t planes_bytes(const struct ct__conv_call *call) {
+    size_t items = (size_t)(call->planes.planes * call->planes.plane);
+    return ct__round_up(items * channels_of(call) * call->size, 64);
 }
 static size_t images_bytes(const struct ct__conv_call *call) {
     size_t out = (size_t)(call->c->out / call->c->groups);
@@ -36,15 +28,33 @@ static size_t row_bytes(const struct ct__conv_call *call) {
     return ct__round_up((size_t)call->c->kernels * channels_of(call) * call->size, 64);
 }
 
-/* Turns [channels, items] to [items, width], whose items beyond the channels are zero already. */
-static void turn(size_t size, size_t channels, size_t items, const char *from, char *to,
-                 size_t width) {
+/* Turns [channels, items], items `step` bytes and channels `channel` apart, to [items, width]. */
+static void turn(size_t size, size_t channels, size_t items, const char *from, size_t step,
+                 size_t channel, char *to, size_t width) {
     enum { PIECE = 64 }; /* items at a time, which stay in L1 */
     for (size_t i = 0; i < items; i += PIECE) {
         size_t n = items - i < PIECE ? items - i : PIECE;
-        ct__turn(size, n, channels, from + i * size, (ptrdiff_t)size, (ptrdiff_t)(items * size),
+        ct__turn(size, n, channels, from + i * step, (ptrdiff_t)step, (ptrdiff_t)channel,
                  to + i * width * size, width * size);
     }
+}
+
+/* Where channels of an image are laid out. */
+struct laying {
+    const struct ct__conv_call *call;
+    const char *image;
+    char *planes;
+};
+
+static void turn_run(void *context, size_t place, size_t item, size_t rows, size_t items) {
+    const struct laying *l = context;
+    const struct ct__conv_call *call = l->call;
+    const struct ct__conv_axis *a = call->planes.axis;
+    size_t size = call->size, width = channels_of(call), pixels = (size_t)call->c->pixels;
+    size_t line = (size_t)(a[1].stride * a[2].extent), in = (size_t)(call->c->in / call->c->groups);
+    for (size_t i = 0; i < rows; i++)
+        turn(size, in, items, l->image + (item + i * line) * size, (size_t)a[2].stride * size,
+             pixels * size, l->planes + (place + i * (size_t)a[2].length) * width * size, width);
 }
 
 static void multiply_block(const struct ct__conv_call *call, const char *planes, const char *images,
@@ -81,23 +91,19 @@ static void correlate(const struct ct__conv_call *call, int64_t batch, int64_t g
     const struct ct__conv *c = call->c;
     size_t size = call->size, in = (size_t)(c->in / c->groups), out = (size_t)(c->out / c->groups);
     size_t places = (size_t)c->all_places, pixels = (size_t)c->pixels, width = channels_of(call);
-    size_t kernels = (size_t)c->kernels, items = plane_items(call);
+    size_t kernels = (size_t)c->kernels;
     const char *x = call->in + ((size_t)batch * (size_t)c->in + (size_t)group * in) * pixels * size;
     const char *u =
         call->aux + ((size_t)batch * (size_t)c->out + (size_t)group * out) * places * size;
     char *to =
         call->out + ((size_t)batch * (size_t)c->out + (size_t)group * out) * in * kernels * size;
-    char *wide = scratch, *narrow = wide + wide_bytes(call);
-    char *images = narrow + narrow_bytes(call), *sums = images + images_bytes(call);
-    for (size_t i = 0; i < in; i++)
-        ct__lay_planes(&call->planes, call->taps, size, x + i * pixels * size,
-                       narrow + i * items * size);
-    if (width > in)
-        memset(wide, 0, wide_bytes(call));
-    turn(size, in, items, narrow, wide, width);
-    turn(size, out, places, u, images, out);
+    char *planes = scratch, *images = planes + planes_bytes(call),
+         *sums = images + images_bytes(call);
+    memset(planes, 0, planes_bytes(call));
+    ct__each_run(&call->planes, turn_run, &(struct laying){call, x, planes});
+    turn(size, out, places, u, size, places * size, images, out);
     for (size_t k = 0; k < places; k += CT__TAP_BLOCK)
-        multiply_block(call, wide, images, k,
+        multiply_block(call, planes, images, k,
                        places - k < CT__TAP_BLOCK ? places - k : CT__TAP_BLOCK, sums);
     for (size_t o = 0; o < out; o++)
         ct__turn(size, in, kernels, sums + o * row_bytes(call), (ptrdiff_t)size,
@@ -128,8 +134,7 @@ bool ct__conv_kernels_direct(const struct ct__conv *c, const ct_tensor *x, const
     call.shift = ct__alloc((size_t)c->kernels * sizeof *call.shift);
     call.in = ct__first(x), call.aux = ct__first(u);
     call.run = correlate;
-    call.scratch = wide_bytes(&call) + narrow_bytes(&call) + images_bytes(&call) +
-                   (size_t)out * row_bytes(&call);
+    call.scratch = planes_bytes(&call) + images_bytes(&call) + (size_t)out * row_bytes(&call);
     ct_tensor *sums = ct__empty("ct_conv", x->scalar, 3, each);
     if (sums)
         call.out = ct__first(sums);

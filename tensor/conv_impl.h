@@ -59,9 +59,11 @@ bool ct__find_planes(const struct ct__conv *c, struct ct__conv_planes *planes);
 int64_t ct__tap_place(const struct ct__conv_planes *p, int64_t j);
 /* The items of a plane along an axis that lie in the image: [first, end). */
 void ct__plane_span(const struct ct__conv_axis *a, int64_t plane, int64_t *first, int64_t *end);
-/* The planes of one channel of an image, whose items lie dense. */
-void ct__lay_planes(const struct ct__conv_planes *p, const struct ct__tap_kernels *taps,
-                    size_t size, const char *channel, char *to);
+/* Calls run(context, place, item, rows, items) for the items of planes that lie in the image: rows from `place` on, which is
+   `item` of a channel. Rows are the last axis's length apart, and in the image a stride of lines; items 1, and there a
+   stride. Other items of planes are padding. */
+typedef void ct__run_fn(void *context, size_t place, size_t item, size_t rows, size_t items);
+void ct__each_run(const struct ct__conv_planes *p, ct__run_fn *run, void *context);
 
 /* The same bits by kernels that read windows where they lie, for f32 and f64. False: not for these operands. Otherwise
    *result is set, to NULL with ct_error() on failure. Operands are dense and nothing is empty. */
