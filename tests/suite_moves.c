@@ -87,6 +87,7 @@ START_TEST(planes_are_turned) {
                 check_plane(all_moves[_i],
                             (struct plane){size, n, TAILS - n, 0, 0, gap, gap, large});
                 check_plane(all_moves[_i], (struct plane){size, n, n, size, size, 0, gap, large});
+                check_plane(all_moves[_i], (struct plane){size, 2, n, size, size, 0, gap, large});
                 check_plane(all_moves[_i], (struct plane){size, 64, n, 0, 0, 64, 64, large});
                 check_plane(all_moves[_i],
                             (struct plane){size, n, 64, 0, 64, 0, 64 * (n % 2), large});
