@@ -35,8 +35,9 @@ enum {
     TILE_ROWS = 64,         // rows of a tile, at most
     SIDE = 16,              // of the squares that are turned
     STAGE_BYTES = 1 << 10,  // of a large result, made in L1
-    MIN_TILE_ROWS = 4,      // an operand with larger items is not packed into blocks,
-    LARGEST_PACKED = 1024,  // nor one with larger items than these bytes turned
+    FETCHED_BYTES = 1 << 11, // of an operand, before they are read
+    MIN_TILE_ROWS = 4,       // an operand with larger items is not packed into blocks,
+    LARGEST_PACKED = 1024,   // nor one with larger items than these bytes turned
     MAX_INPUTS = CT__MAX_OPERANDS - 1,
 };
 
@@ -64,6 +65,18 @@ struct buffers {
 
 // --- calls of the loop
 
+// The first lines of operands that the next piece but one, or a long next one, is made of: they come while this one
+// is written. More of them would drive each other out of L1.
+static void fetch_ahead(const struct run *run, size_t count, char *const at[],
+                        const ptrdiff_t step[]) {
+    for (int i = 0; i + 1 < run->nest.operands; i++) {
+        size_t bytes = count * run->size[i], pieces = bytes > STAGE_BYTES ? 1 : 2;
+        uintptr_t next = (uintptr_t)at[i] + (uintptr_t)(pieces * count) * (uintptr_t)step[i];
+        for (size_t k = 0; step[i] > 0 && k < bytes && k < FETCHED_BYTES; k += 64)
+            __builtin_prefetch((const void *)(next + k));
+    }
+}
+
 // Past the caches, piece by piece; the loop sees the same operands.
 static size_t call_staged(const struct run *run, size_t n, char *const ptr[],
                           const ptrdiff_t step[]) {
@@ -79,6 +92,7 @@ static size_t call_staged(const struct run *run, size_t n, char *const ptr[],
             at[i] = ptr[i] + (ptrdiff_t)begin * step[i];
         at[last] = stage;
         size_t done = run->fn(run->context, count, at, step);
+        fetch_ahead(run, count, at, step);
         ct__moves()->stream(ptr[last] + begin * size, stage, done * size);
         if (done < count)
             return begin + done;
