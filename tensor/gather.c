@@ -45,6 +45,7 @@ struct job {
     size_t size;
     char *items;
     char *other;
+    size_t zeros; // bytes from the items of a row on that are zeroed before they are added to
 };
 
 static struct job make_job(const ct_tensor *t, int axis, const ct_tensor *index,
@@ -159,6 +160,7 @@ static bool combine_rows(const struct job *job, const struct ct__combiner *by, c
     ct__walk_start(&walk, nest, row, 0);
     for (size_t i = 0; i < passes; i++, ct__walk_next(&walk, nest, row)) {
         char *items = job->items + walk.at[0], *other = job->other + walk.at[2];
+        memset(items, 0, job->zeros);
         const int64_t *at = job->at + walk.at[1];
         size_t done = ct__combine_places(by, n, items, step, at, job->at_step, other, other_step);
         if (done < n) {
@@ -172,11 +174,12 @@ static bool combine_rows(const struct job *job, const struct ct__combiner *by, c
 
 static ct_status write_items(const char *who, ct_tensor *out, int axis, const ct_tensor *index,
                              const struct ct__places *places, const ct_tensor *source,
-                             const struct ct__combiner *by) {
+                             const struct ct__combiner *by, bool blank) {
     const char *x, *z;
     if (index->count == 0)
         return CT_OK;
     struct job job = make_job(out, axis, index, places, source);
+    job.zeros = blank ? (size_t)out->shape[axis] * job.size : 0;
     if (!by)
         scatter_rows(&job);
     else if (!combine_rows(&job, by, &x, &z))
@@ -184,8 +187,9 @@ static ct_status write_items(const char *who, ct_tensor *out, int axis, const ct
     return CT_OK;
 }
 
-// Onto t itself where that is `own`, which is dense and alone: it is passed on, or freed. CT_OP_COUNT: no reduction.
-static ct_tensor *scatter(const char *who, const ct_tensor *t, ct_tensor *own, int axis,
+// Onto t itself where that is `own`, which is dense and alone: it is passed on, or freed. `blank`: its rows are yet to be
+// zeroed. CT_OP_COUNT: no reduction.
+static ct_tensor *scatter(const char *who, const ct_tensor *t, ct_tensor *own, bool blank, int axis,
                           const ct_tensor *index, const ct_tensor *source, enum ct_op op) {
     struct ct__places places;
     struct ct__combiner by, *combiner = op == CT_OP_COUNT ? NULL : &by;
@@ -199,7 +203,7 @@ static ct_tensor *scatter(const char *who, const ct_tensor *t, ct_tensor *own, i
         return NULL;
     }
     ct_tensor *out = own ? own : ct__dense_copy(who, t);
-    if (out && write_items(who, out, axis, index, &places, source, combiner)) {
+    if (out && write_items(who, out, axis, index, &places, source, combiner, blank)) {
         ct_free(out);
         out = NULL;
     }
@@ -209,23 +213,38 @@ static ct_tensor *scatter(const char *who, const ct_tensor *t, ct_tensor *own, i
 
 ct_tensor *ct_scatter(const ct_tensor *t, int axis, const ct_tensor *index,
                       const ct_tensor *source) {
-    return scatter(__func__, t, NULL, axis, index, source, CT_OP_COUNT);
+    return scatter(__func__, t, NULL, false, axis, index, source, CT_OP_COUNT);
 }
 
 ct_tensor *ct_scatter_add(const ct_tensor *t, int axis, const ct_tensor *index,
                           const ct_tensor *source) {
-    return scatter(__func__, t, NULL, axis, index, source, CT_OP_add);
+    return scatter(__func__, t, NULL, false, axis, index, source, CT_OP_add);
+}
+
+// Whether each row along the last axis, of f32 or f64, has a row of the index: then it is zeroed when it is met, in cache.
+static bool is_met_by_rows(int rank, const int64_t *shape, int axis, const ct_tensor *index,
+                           const ct_tensor *source) {
+    if ((source->scalar != CT_F32 && source->scalar != CT_F64) || axis != rank - 1 ||
+        index->rank != rank || index->shape[axis] < 2)
+        return false;
+    for (int i = 0; i < axis; i++)
+        if (index->shape[i] != shape[i])
+            return false;
+    return true;
 }
 
 ct_tensor *ct__scatter_into_zeros(int rank, const int64_t *shape, int axis, const ct_tensor *index,
                                   const ct_tensor *source) {
-    ct_tensor *zeros = ct_zeros(source->scalar, rank, shape);
-    return zeros ? scatter("ct_scatter_add", zeros, zeros, axis, index, source, CT_OP_add) : NULL;
+    const char *who = "ct_scatter_add";
+    bool blank = is_met_by_rows(rank, shape, axis, index, source);
+    ct_tensor *zeros =
+        blank ? ct__empty(who, source->scalar, rank, shape) : ct_zeros(source->scalar, rank, shape);
+    return zeros ? scatter(who, zeros, zeros, blank, axis, index, source, CT_OP_add) : NULL;
 }
 
 ct_tensor *ct_scatter_reduce(const ct_tensor *t, int axis, const ct_tensor *index,
                              const ct_tensor *source, enum ct_op op) {
     if ((unsigned)op >= CT_OP_COUNT)
         return ct__fail_null(CT_EINVAL, __func__, "%d is not an op", (int)op);
-    return scatter(__func__, t, NULL, axis, index, source, op);
+    return scatter(__func__, t, NULL, false, axis, index, source, op);
 }

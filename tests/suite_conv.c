@@ -1,4 +1,4 @@
-/* Convolutions and their transposes: what kernels make of f32 and f64 has the bits of the composition of windows and matrix
+/* Convolutions, their transposes, and what pools scatter and lay back: what kernels make of f32 and f64 has the bits of the composition of windows and matrix
    products that defines them, which a type of another name runs. tests/suite_network.c has what they are. */
 #include <check.h>
 #include <math.h>
@@ -6,6 +6,8 @@
 
 #include "case_tools.h"
 #include "tensor/ct_convert.h"
+#include "tensor/ct_index.h"
+#include "tensor/ct_make.h"
 #include "tensor/conv.h"
 #include "tensor/row_pulls.h"
 
@@ -163,12 +165,48 @@ START_TEST(windows_apart_have_the_bits_of_sums) {
 }
 END_TEST
 
+/* A new tensor of the shape is likely to lie where this one did. */
+static void leave_nan(const ct_scalar *scalar, int rank, const int64_t *shape) {
+    ct_free(ct_full(scalar, rank, shape, (double)NAN));
+}
+
+START_TEST(scattering_into_zeros_has_the_bits_of_scatter_add) {
+    for (int i = 0; i < 400; i++) {
+        struct draw d = {(uint64_t)i + 1};
+        int type = i & 1, axis = draw_int(&d, 0, 2) ? 2 : (int)draw_int(&d, 0, 1);
+        int64_t shape[3], met[3];
+        for (int k = 0; k < 3; k++) {
+            shape[k] = draw_int(&d, 1, 9);
+            met[k] = k == axis            ? draw_int(&d, 0, 20)
+                     : draw_int(&d, 0, 3) ? shape[k]
+                                          : draw_int(&d, 0, shape[k]);
+        }
+        ct_tensor *source = relaid(&d, draw_items(&d, type, 3, met, 3));
+        ct_tensor *index = ct_zeros(CT_I64, 3, met);
+        int64_t *at = ct_data_for_write(index);
+        for (size_t k = 0; k < ct_count(index); k++)
+            at[k] = draw_int(&d, -shape[axis], shape[axis] - 1);
+        ct_tensor *zeros = ct_zeros(types[type], 3, shape);
+        ct_tensor *wanted = ct_scatter_add(zeros, axis, index, source);
+        leave_nan(types[type], 3, shape);
+        ct_tensor *sum = ct__scatter_into_zeros(3, shape, axis, index, source);
+        ck_assert_msg(sum && wanted, "%d: %s", i, ct_error()->message);
+        const char *x = ct_data(sum), *y = ct_data(wanted);
+        size_t bytes = types[type]->size;
+        for (size_t k = 0; k < ct_count(sum); k++)
+            ck_assert_msg(same_item(type, x + k * bytes, y + k * bytes), "%d: item %zu", i, k);
+        ct_free(source), ct_free(index), ct_free(zeros), ct_free(wanted), ct_free(sum);
+    }
+}
+END_TEST
+
 Suite *suite_conv(void) {
     Suite *s = suite_create("conv");
     TCase *tc = tcase_create("conv");
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, kernels_have_the_bits_of_compositions, 0, BATCHES);
     tcase_add_loop_test(tc, windows_apart_have_the_bits_of_sums, 0, 4);
+    tcase_add_test(tc, scattering_into_zeros_has_the_bits_of_scatter_add);
     suite_add_tcase(s, tc);
     return s;
 }
