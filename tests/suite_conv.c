@@ -1,5 +1,5 @@
-/* Convolutions, their transposes, and what pools scatter and lay back: what kernels make of f32 and f64 has the bits of the composition of windows and matrix
-   products that defines them, which a type of another name runs. tests/suite_network.c has what they are. */
+/* Convolutions, their transposes, and what pools scatter and lay back: what kernels make of f32 and f64 has the bits
+   of the compositions that define them, which a type of another name runs. tests/suite_network.c has what they are. */
 #include <check.h>
 #include <math.h>
 #include <string.h>
