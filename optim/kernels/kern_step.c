@@ -7,6 +7,8 @@
 
 #include <float.h>
 
+enum { STEP_FETCHED = 2048 }; // bytes ahead in each array: measured
+
 #define T       float
 #define V       f32v
 #define M       f32m
