@@ -6,6 +6,6 @@
 #define TEXT(x)  TEXT_(x)
 
 const char *ct_numeric_contract(void) {
-    return "cotangent-2 sum:1024x16 matmul:256 sleef:" TEXT(SLEEF_VERSION_MAJOR) "." TEXT(
+    return "cotangent-3 sum:1024x16 matmul:256 sleef:" TEXT(SLEEF_VERSION_MAJOR) "." TEXT(
         SLEEF_VERSION_MINOR) "." TEXT(SLEEF_VERSION_PATCHLEVEL);
 }
