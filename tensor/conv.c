@@ -52,8 +52,9 @@ static ct_tensor *fail(const char *what, const ct_tensor *a, const ct_tensor *b)
     return ct__fail_null(CT_ESHAPE, "ct_conv", "%s %s and %s do not fit", what, left, right);
 }
 
+/* Whether nothing is multiplied; images without pixels still have the zeros around them. */
 static bool is_empty(const struct ct__conv *c) {
-    return c->batch == 0 || c->all_places == 0 || c->in == 0 || c->out == 0 || c->pixels == 0;
+    return c->batch == 0 || c->all_places == 0 || c->in == 0 || c->out == 0;
 }
 
 typedef bool direct_fn(const struct ct__conv *, const ct_tensor *, const ct_tensor *, ct_tensor **);
@@ -66,7 +67,7 @@ static ct_tensor *run(const struct ct__conv *c, const ct_tensor *a, const ct_ten
         return ct_zeros(a->scalar, a->rank, shape);
     ct_tensor *x = ct__unnamed(ct_compact(a)), *y = x ? ct__unnamed(ct_compact(b)) : NULL;
     ct_tensor *result = NULL;
-    bool real = a->scalar == CT_F32 || a->scalar == CT_F64;
+    bool real = (a->scalar == CT_F32 || a->scalar == CT_F64) && c->pixels > 0;
     if (y && !(real && direct(c, x, y, &result)))
         result = parts(c, x, y);
     ct_free(x);
@@ -98,6 +99,8 @@ ct_tensor *ct__conv_images(const ct_tensor *u, const ct_tensor *w,
     memcpy(shape + 2, windows->extent, sizeof windows->extent);
     if (!fits(&c, windows, u->rank, shape, w->shape, u->shape))
         return fail("images and kernels", u, w);
+    if (c.pixels == 0)
+        return ct_zeros(u->scalar, u->rank, shape);
     return run(&c, u, w, shape, ct__conv_images_direct, ct__conv_images_by_parts);
 }
 

@@ -193,8 +193,10 @@ static ct_tensor *scatter(const char *who, const ct_tensor *t, ct_tensor *own, b
                           const ct_tensor *index, const ct_tensor *source, enum ct_op op) {
     struct ct__places places;
     struct ct__combiner by, *combiner = op == CT_OP_COUNT ? NULL : &by;
-    if (!t || !index || !source)
+    if (!t || !index || !source) {
+        ct_free(own);
         return ct__null(who);
+    }
     if ((combiner && ct__find_combiner(who, t->scalar, op, combiner)) ||
         check_gather(who, t, axis, index, &axis) ||
         ct__check_source(who, t, source, index->rank, index->shape) ||

@@ -200,12 +200,45 @@ START_TEST(scattering_into_zeros_has_the_bits_of_scatter_add) {
 }
 END_TEST
 
+/* Images without pixels, of which windows see the padding alone: zeros, and NaN where kernels or images are infinite. */
+START_TEST(padding_is_met_without_pixels) {
+    const struct ct__windows w = {
+        .groups = 1, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .before = {1}, .after = {1}};
+    struct ct__windows of_kernels = w;
+    of_kernels.extent[0] = 2;
+    make_bare();
+    for (int type = 0; type < 4; type++) {
+        const ct_scalar *scalar = type < 2 ? types[type] : &bare[type - 2];
+        for (int infinite = 0; infinite < 2; infinite++) {
+            ct_tensor *x = ct_zeros(scalar, 3, (int64_t[]){1, 1, 0});
+            ct_tensor *k = ct_full(scalar, 3, (int64_t[]){1, 1, 2}, infinite ? HUGE_VAL : 3);
+            ct_tensor *u = ct_full(scalar, 3, (int64_t[]){1, 1, 1}, infinite ? HUGE_VAL : 3);
+            ct_tensor *made[] = {ct__conv(x, k, &w), ct__conv_kernels(x, u, &of_kernels)};
+            for (int i = 0; i < 2; i++) {
+                ck_assert_msg(made[i] != NULL, "%s", ct_error()->message);
+                ck_assert_uint_eq(ct_count(made[i]), (size_t)(i + 1));
+                for (int64_t j = 0; j <= i; j++) {
+                    double item = 1;
+                    ck_assert_int_eq(ct_get(made[i], 3, (int64_t[]){0, 0, j}, &item), CT_OK);
+                    ck_assert_msg(infinite ? isnan(item) : item == 0, "%d: %g", i, item);
+                }
+                ct_free(made[i]);
+            }
+            ct_tensor *none = ct__conv_images(u, k, &w);
+            ck_assert(none && ct_count(none) == 0);
+            ct_free(none), ct_free(x), ct_free(k), ct_free(u);
+        }
+    }
+}
+END_TEST
+
 Suite *suite_conv(void) {
     Suite *s = suite_create("conv");
     TCase *tc = tcase_create("conv");
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, kernels_have_the_bits_of_compositions, 0, BATCHES);
     tcase_add_loop_test(tc, windows_apart_have_the_bits_of_sums, 0, 4);
+    tcase_add_test(tc, padding_is_met_without_pixels);
     tcase_add_test(tc, scattering_into_zeros_has_the_bits_of_scatter_add);
     suite_add_tcase(s, tc);
     return s;
